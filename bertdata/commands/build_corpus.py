@@ -19,7 +19,7 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest_records import Input
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.versions import versions
-from ..errors import UsageError
+from ..errors import UsageError, few
 from ..records import Document
 from ..reports.summary import count, size
 from ..run.estimate import of_files
@@ -121,7 +121,8 @@ def _plan(directory: Path, paths: Mapping[str, tuple[str, ...]], settings: Corpu
     cut = cut_input(settings, files)._replace(ignored=ignored)
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
     sizes, unread = [entry.bytes for entry in cut.inputs], sum(sum(suffixes.values()) for suffixes in ignored.values())
-    left_out = f"; {count(unread, 'file')} ignored" if unread else ""
+    suffixes = list(dict.fromkeys(suffix for counts in ignored.values() for suffix in counts))
+    left_out = f"; {count(unread, 'file')} ignored ({few(suffixes, 3)})" if unread else ""
     choice, names = settings.choice, [(entry.source, entry.name, entry.bytes) for entry in cut.inputs]
     is_limit = bool(settings.max_documents or choice.mix.strip() or choice.sample_documents or choice.word_limits)
     return Plan(

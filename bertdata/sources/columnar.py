@@ -29,25 +29,21 @@ _FORMAT_ERRORS = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowE
 _ARROW_MAGIC, _ARROW_END = b"ARROW1\0\0", b"\xff\xff\xff\xff\0\0\0\0"
 
 
+class _TooLarge(ValueError):
+    """Rows that would take too much memory."""
+
+
 def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
     """Cut a file into ranges of row groups or record batches. Raise UsageError if it lacks a required column."""
-    is_arrow = path.lower().endswith(".arrow")
     try:
-        if is_arrow:
+        if path.lower().endswith(".arrow"):
             schema, places = _arrow_batches(path)
         else:
-            with _open_parquet(path) as (file, _, ends):
-                schema, places = file.schema_arrow, ends[:-1]
+            with _open_parquet(path) as (file, _, places):
+                schema = file.schema_arrow
         kinds = {field.name: field.type for field in schema}
-    except _FORMAT_ERRORS:
+    except _FORMAT_ERRORS:  # the task that reads the file reports it
         return [(0, length)]
-    if is_arrow and any("dictionary<" in str(kind) for kind in kinds.values()):
-        raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
-    _check_columns(path, kinds, columns)
-    return ranges_at(places, length, target)
-
-
-def _check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:
     for option, name in (("text_column", columns.text), ("id_column", columns.id), ("title_column", columns.title)):
         is_optional = option == "title_column" and name == Columns().title  # titles are optional unless requested
         if name and name not in kinds and not is_optional:
@@ -57,6 +53,7 @@ def _check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:
         texts = ", ".join(repr(name) for name, kind in kinds.items() if _is_text(kind)) or "none has"
         problem = f"{path}: the column {columns.text!r} contains {kinds[columns.text]}, not text"
         raise UsageError(f"{problem}: set `text_column` to one of {texts}")
+    return ranges_at(places, length, target)
 
 
 # --- Parquet ---
@@ -64,7 +61,7 @@ def _check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:
 
 @contextlib.contextmanager
 def _open_parquet(path: str) -> Iterator[tuple[Any, list[Any], list[int]]]:
-    """Open a file; yield it, its row groups, and where each begins and the last one ends.
+    """Open a file; yield it, its row groups, and where each begins.
 
     The starts are in proportion to unpacked bytes. The columns have the exact offsets, but pyarrow crashes on columns with
     damaged statistics.
@@ -74,11 +71,11 @@ def _open_parquet(path: str) -> Iterator[tuple[Any, list[Any], list[int]]]:
         file.seek(max(0, length - 8))
         footer, magic = int.from_bytes(file.read(4), "little"), file.read(4)
         if magic == b"PAR1" and _MAX_FOOTER_BYTES < footer < length:  # pyarrow reports other problems without reading the footer
-            raise ValueError(f"a footer of {footer} bytes would unpack to too much: write it with fewer columns or row groups")
+            raise _TooLarge(f"a footer of {footer} bytes: write it with fewer columns or row groups")
         table = pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
         groups = [table.metadata.row_group(number) for number in range(table.metadata.num_row_groups)]
-        ends = list(accumulate(max(1, group.total_byte_size) for group in groups))
-        yield table, groups, [0, *(length * end // ends[-1] for end in ends)]
+        ends = list(accumulate((max(1, group.total_byte_size) for group in groups), initial=0))
+        yield table, groups, [length * end // ends[-1] for end in ends[:-1]]
 
 
 def read_parquet(table: Table) -> Rows:
@@ -86,35 +83,32 @@ def read_parquet(table: Table) -> Rows:
     part = table.part
     try:
         with _open_parquet(part.path) as (file, groups, starts):
-            names = [name for name in table.columns.used if _is_used(file.schema_arrow, name)]
-            is_dense = sum(group.total_byte_size for group in groups) > _MAX_RATIO * size(part.path)
-            for number, group in enumerate(groups):
-                if not part.start <= starts[number] < part.end:
-                    continue
-                words, length, rows = f"row group {number}", starts[number + 1] - starts[number], max(1, group.num_rows)
-                unpacked = group.total_byte_size
-                if unpacked > _MAX_GROUP_BYTES or (is_dense and unpacked > _FREE_GROUP_BYTES):
-                    problem = f"it would unpack to {unpacked} bytes: write it with smaller row groups"
-                    yield table.reject(number, words, "too-large", problem, length)
-                    continue
-                # By the mean size of a row, a batch takes about 4 MB, whatever the size of the row group.
-                at_once = max(1, min(1024, _BATCH_BYTES * rows // max(1, unpacked)))
-                done = 0
-                try:
-                    for batch in file.iter_batches(at_once, row_groups=[number], columns=names, use_threads=False):
-                        yield from _read_batch(table, batch, number, words, done, length)
-                        done += batch.num_rows
-                    if done != group.num_rows:  # a damaged footer
-                        raise ValueError(f"{done} of {group.num_rows} rows")
-                except _FORMAT_ERRORS as error:
-                    lost = length * max(0, group.num_rows - done) // rows
-                    yield table.reject(number, words, "damaged", str(error).replace(part.path, part.name), lost)
-            if part.start == 0 and (found := sum(group.num_rows for group in groups)) != file.metadata.num_rows:
+            if (found := sum(group.num_rows for group in groups)) != file.metadata.num_rows:
                 raise ValueError(f"its row groups have {found} of {file.metadata.num_rows} rows")
+            is_dense = sum(group.total_byte_size for group in groups) > _MAX_RATIO * size(part.path)
+            for number, (group, start) in enumerate(zip(groups, starts, strict=True)):
+                if part.start <= start < part.end:
+                    lost = size(part.path) // len(groups)
+                    yield from _read_group(table, file, number, group, lost, _FREE_GROUP_BYTES if is_dense else _MAX_GROUP_BYTES)
     except _FORMAT_ERRORS as error:
-        reason = "too-large" if "would unpack to" in str(error) else "damaged"
-        problem = str(error).replace(part.path, part.name)
-        yield table.reject(part.start, "the file", reason, problem, part.end - part.start)
+        yield _reject(table, part.start, "the file", error, part.end - part.start)
+
+
+def _read_group(table: Table, file: Any, number: int, group: Any, lost: int, max_bytes: int) -> Rows:
+    words, unpacked, done = f"row group {number}", group.total_byte_size, 0
+    try:
+        if unpacked > max_bytes:
+            raise _TooLarge(f"it would unpack to {unpacked} bytes: write it with smaller row groups")
+        # By the mean size of a row, a batch takes about 4 MB, whatever the size of the row group.
+        at_once = max(1, min(1024, _BATCH_BYTES * group.num_rows // max(1, unpacked)))
+        names = [name for name in table.columns.used if _is_used(file.schema_arrow, name)]
+        for batch in file.iter_batches(at_once, row_groups=[number], columns=names, use_threads=False):
+            yield from _read_batch(table, batch, number, words, done, lost)
+            done += batch.num_rows
+        if done != group.num_rows:  # a damaged footer
+            raise ValueError(f"{done} of {group.num_rows} rows")
+    except _FORMAT_ERRORS as error:
+        yield _reject(table, number, words, error, lost)
 
 
 # --- Arrow ---
@@ -131,22 +125,19 @@ def _open_arrow(path: str) -> tuple[Any, pa.Schema]:
 def _arrow_messages(file: Any, end: int) -> Iterator[tuple[int, Any]]:
     """Yield the offset of each message and the message, up to the end mark or to one that begins at `end` or later.
 
-    The stream format is a sequence of messages. The file format adds a magic word at both ends and an index.
-    The index is not used. Raise EOFError if the file ends without its end mark, ValueError if bytes follow it.
+    The stream format is a sequence of messages. The file format adds a magic word at both ends and an index, which is not used.
+    Raise EOFError if the file does not end as its format does.
     """
     while (at := file.tell()) < end:
         try:
             message = pa.ipc.read_message(file)
         except EOFError:
-            file.seek(max(0, at))
-            follows = file.read(file.size() - at)
-            mark = next((mark for mark in (_ARROW_END, _ARROW_END[4:]) if follows.startswith(mark)), None)
-            file.seek(0)
-            is_file = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
-            if mark is None or (is_file and not follows.endswith(_ARROW_MAGIC[:6])):
-                raise EOFError(f"the file ends at byte {file.size()}, without the mark of its end or its index") from None
-            if not is_file and len(follows) > len(mark):
-                raise ValueError(f"{len(follows) - len(mark)} bytes follow the mark of the end at byte {at}") from None
+            file.seek(at)
+            mark = file.read(len(_ARROW_END))
+            file.seek(max(at, file.size() - 6))
+            is_stream_end = mark in (_ARROW_END, _ARROW_END[4:]) and file.size() - at == len(mark)
+            if not is_stream_end and not (mark.startswith((_ARROW_END, _ARROW_END[4:])) and file.read(6) == _ARROW_MAGIC[:6]):
+                raise EOFError(f"no end of a stream or file at byte {at} of {file.size()}") from None
             return
         yield at, message
 
@@ -155,6 +146,8 @@ def _arrow_batches(path: str) -> tuple[pa.Schema, list[int]]:
     """Return the schema, and the start of each record batch up to the first damage."""
     places: list[int] = []
     file, schema = _open_arrow(path)
+    if any("dictionary<" in str(field.type) for field in schema):
+        raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
     with file, contextlib.suppress(*_FORMAT_ERRORS):  # the task that reads the last range reports it
         places.extend(at for at, message in _arrow_messages(file, file.size() + 1) if message.type == "record batch")
     return schema, places
@@ -163,29 +156,31 @@ def _arrow_batches(path: str) -> tuple[pa.Schema, list[int]]:
 def read_arrow(table: Table) -> Rows:
     """Read the record batches that begin in a range."""
     part = table.part
-    at, place = part.start, part.start  # of the message that is read, and where reading has come to
+    at = place = part.start  # of the message that is read, and where reading has come to
     try:
         file, schema = _open_arrow(part.path)
         with file:
             file.seek(max(part.start, file.tell()))
             for at, message in _arrow_messages(file, part.end + (part.end >= file.size())):
                 place = file.tell()
-                if message.type != "record batch":
-                    raise ValueError(f"a message of type {message.type} at byte {at}")
                 words = f"record batch at byte {at}"
                 try:
                     batch = pa.ipc.read_record_batch(message, schema)
                 except _FORMAT_ERRORS as error:
-                    yield table.reject(at, words, "damaged", str(error), place - at)
+                    yield _reject(table, at, words, error, place - at)
                 else:
                     yield from _read_batch(table, batch, at, words, 0, place - at)
     except _FORMAT_ERRORS as error:
-        reason = "truncated" if isinstance(error, EOFError) or "xpected to" in str(error) else "damaged"
-        problem = str(error).replace(part.path, part.name)
-        yield table.reject(place, f"after byte {at}", reason, problem, max(0, part.end - at))
+        yield _reject(table, place, f"after byte {at}", error, max(0, part.end - at))
 
 
 # --- rows of both ---
+
+
+def _reject(table: Table, at: int, words: str, error: BaseException, lost: int) -> Any:
+    is_cut = isinstance(error, EOFError) or "xpected to" in str(error)  # "Expected to be able to read 99 bytes"
+    reason = "too-large" if isinstance(error, _TooLarge) else "truncated" if is_cut else "damaged"
+    return table.reject(at, words, reason, str(error).replace(table.part.path, table.part.name), lost)
 
 
 def _is_text(kind: Any) -> bool:
@@ -202,29 +197,26 @@ def _is_used(schema: pa.Schema, name: str) -> bool:
     return at >= 0 and bool(_is_text(schema.types[at]) or pa.types.is_integer(schema.types[at]))
 
 
-def _read_batch(table: Table, batch: Any, at: int, words: str, first: int, length: int) -> Rows:
-    """Yield the rows of a batch, numbered from `first`. The batch or its group has `length` bytes and its place is `at`."""
+def _read_batch(table: Table, batch: Any, at: int, words: str, first: int, lost: int) -> Rows:
+    """Yield the rows of a batch, numbered from `first`."""
     try:
         if batch.nbytes > _MAX_BATCH_BYTES:
-            yield table.reject(at, words, "too-large", f"a batch of rows that would unpack to {batch.nbytes} bytes", length)
-            return
-        names = [name for name in table.columns.used if _is_used(batch.schema, name)]
-        arrays = [batch.column(name).view(_in_bytes(batch.column(name).type)) for name in names]
-        for array in arrays:
-            array.validate(full=True)  # offsets of a damaged file can point anywhere, and reading them would crash
+            raise _TooLarge(f"a batch of rows that would unpack to {batch.nbytes} bytes")
+        columns = {name: batch.column(name) for name in table.columns.used if _is_used(batch.schema, name)}
+        columns = {name: column.view(_in_bytes(column.type)) for name, column in columns.items()}
+        for column in columns.values():
+            column.validate(full=True)  # offsets of a damaged file can point anywhere, and reading them would crash
     except _FORMAT_ERRORS as error:
-        yield table.reject(at, words, "damaged", str(error), length)
+        yield _reject(table, at, words, error, lost)
         return
     for number in range(batch.num_rows):
         place = f"{at}:{first + number}", f"{words}, row {first + number}"
         try:
-            values = {name: _decoded(array[number].as_py()) for name, array in zip(names, arrays, strict=True)}
+            yield table.row(*place, {name: _decoded(column[number].as_py()) for name, column in columns.items()})
         except UnicodeDecodeError as error:
             yield table.reject(*place, "bad-utf-8", f"{error.reason} at byte {error.start} of the text")
         except _FORMAT_ERRORS as error:
             yield table.reject(*place, "damaged", str(error))
-        else:
-            yield table.row(*place, values)
 
 
 def _in_bytes(kind: Any) -> Any:

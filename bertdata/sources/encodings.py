@@ -14,16 +14,12 @@ import codecs
 import contextlib
 import json
 import re
+from collections.abc import Callable
 
 from ..records import Reject
 
-_BYTE_ORDER_MARKS = [  # longest first: UTF-32's begins with UTF-16's
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-]
+_UNICODE = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")  # the mark of UTF-32 begins with that of UTF-16
+_BYTE_ORDER_MARKS = {"\ufeff".encode(name): name for name in _UNICODE}
 # control characters that text does not contain; excludes tab, line ends, DOS end of file and escape
 _CONTROL_BYTES = bytes([*range(9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
 _BYTES_PER_CONTROL, _MIN_BYTES_PER_CONTROL = 1000, 20  # bytes of text per stray control character, beyond the first three
@@ -40,11 +36,10 @@ _SCANNED_BYTES = 1 << 22  # bytes examined for runs
 _OTHERS = ["cp932", "euc_jp", "cp949", "gb18030", "big5", "big5hkscs", "cp1251", "koi8_r", "cp866", "iso8859_5", "cp1253"]
 _MAX_DAMAGED_SHARE = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
-_JSON_LINES, _MAX_JSON_CHARACTERS = 3, 1 << 20  # lines that show JSON, and characters of one that is parsed
+_MAX_JSON_CHARACTERS = 1 << 20  # of a text, examined for JSON lines
 
 # Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
-BROKEN_BYTE = "\udc80"  # half a character, which no decoder returns
 
 
 class BinaryData(ValueError):
@@ -54,10 +49,8 @@ class BinaryData(ValueError):
 def decode(data: bytes, encoding: str = "") -> str:
     r"""Decode data in `encoding`, or in the detected one.
 
-    Detected are UTF-8, UTF-16 and UTF-32 with a mark, Windows-1252 and Latin-1, GB18030, Big5, Shift-JIS, EUC-JP, EUC-KR, Greek
-    and Cyrillic encodings (Windows-1253, Windows-1251, KOI8-R, CP866, ISO 8859-5).  A stray byte in UTF-8 (such as an old
-    quotation mark) is read as Windows-1252; a broken pair in double-byte text becomes U+FFFD.
-    Raise BinaryData for many control characters, ValueError if no encoding fits or the specified one does not.
+    A stray byte in UTF-8 (such as an old quotation mark) is read as Windows-1252; a broken pair in double-byte text becomes
+    U+FFFD. Raise BinaryData for many control characters, ValueError if no encoding fits or the specified one does not.
 
     >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
     ('Tea', 'café “noir”', 'при')
@@ -86,25 +79,18 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
 
 
 def _is_json_lines(text: str) -> bool:
-    """Return True if the first lines of a text, without blank ones, are JSON objects."""
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+    """Return True if the first line of a text that is not blank is a JSON object, or looks like a long one."""
+    if not text[:_MAX_JSON_CHARACTERS].lstrip("\ufeff \t\r\n").startswith("{"):
         return False
-    lines = (line[0].strip("\ufeff \t\r") for line in re.finditer(r"[^\n]+", text))
-    first = [line for line, _ in zip(filter(None, lines), range(_JSON_LINES), strict=False)]
-    return all(map(_is_object, first))
-
-
-def _is_object(line: str) -> bool:
-    if len(line) > _MAX_JSON_CHARACTERS:
-        return line.startswith('{"') and line.endswith("}")
+    line = text.lstrip("\ufeff \t\r\n")[:_MAX_JSON_CHARACTERS].partition("\n")[0]
     with contextlib.suppress(ValueError, RecursionError):
-        return isinstance(json.loads(line), dict)
+        return len(line) == _MAX_JSON_CHARACTERS or isinstance(json.loads(line), dict)
     return False
 
 
 def _marked(data: bytes) -> tuple[bytes, str]:
     """Return the byte order mark of data and its encoding."""
-    return next(((mark, marked) for mark, marked in _BYTE_ORDER_MARKS if data.startswith(mark)), (b"", ""))
+    return next((item for item in _BYTE_ORDER_MARKS.items() if data.startswith(item[0])), (b"", ""))
 
 
 def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
@@ -172,15 +158,9 @@ def _other(data: bytes, at: int) -> str:
     return ""
 
 
-def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+def _handler(replace: Callable[[bytes], str]) -> Callable[[UnicodeError], tuple[str, int]]:
+    return lambda error: (replace(error.object[error.start : error.end]), error.end)  # type: ignore[attr-defined]
 
 
-def _as_broken(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return BROKEN_BYTE, error.end
-
-
-codecs.register_error(REPAIR, _as_windows)
-codecs.register_error(MARK_BROKEN, _as_broken)
+codecs.register_error(REPAIR, _handler(lambda broken: broken.decode("cp1252", "replace")))
+codecs.register_error(MARK_BROKEN, _handler(lambda broken: "\udc80"))  # half a character, which no decoder returns

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import IO
+from typing import IO, TypeVar
 
-from ..records import FileRange, Reject
+from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
+
+T = TypeVar("T")
 
 _BLOCK_BYTES = 1 << 20  # bytes per read while skipping an overlong line
 MAX_LINES = 1_500_000  # maximum per text; each line takes about 60 bytes of memory plus its characters
@@ -57,6 +59,15 @@ def check_end(file: IO[bytes], part: FileRange, source: str) -> Iterator[Reject]
     if (missing := part.end - file.tell()) > 0:
         where = f"{part.name}: the file ends {missing} bytes too early"
         yield Reject(f"{source}:{part.name}:{part.end - missing}", "truncated", where)
+
+
+def or_empty(records: Iterator[T], part: FileRange, source: str) -> Iterator[T | Drop]:
+    """Yield the records of a file range, and a drop for a file that has none, such as a table without rows."""
+    record = None
+    for record in records:
+        yield record
+    if record is None and part.start == 0:
+        yield Drop("empty", f"{source}:{part.name}")
 
 
 def skip_line(file: IO[bytes]) -> int:

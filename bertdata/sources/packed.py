@@ -1,7 +1,7 @@
 """Read plain and compressed files in bounded memory, as blocks or as an open file, and report where they are damaged.
 
-Bzip2 dumps are read from any block on, and after damage. The other formats can only be read from the beginning of the file and
-verify their output only at the end, so everything after damage is lost and reported.
+Bzip2 dumps are read from any block on, and after damage. The other formats can only be read from the beginning of the file, so
+everything after damage is lost and reported.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -25,16 +26,14 @@ from .bzip2 import CHUNK_BYTES, STEP_BYTES, Block, Damage
 
 UNCUT = (".gz", ".xz", ".zst")  # suffixes of files that can only be read from the beginning
 PACKED = (*UNCUT, ".bz2")
-# The memory limit of a decompressor, as in zstd. Only files compressed with --long or similar options need more.
-_MAX_MEMORY_BYTES = 128 << 20
+_MAX_MEMORY_BYTES = 128 << 20  # of a decompressor, as in zstd. Only files compressed with --long or similar options need more
 # Unpacked bytes allowed for a file of any size, and per packed byte beyond that. Text has 3 to 10, all revisions of a page up to
 # 100. A decompression bomb unpacks to more than the disk holds.
 _FREE_BYTES, _MAX_RATIO = 256 << 20, 250
-_UNPACK = {".xz": "xz -dc", ".zst": "zstd -dc --long=31"}
 
 
 class BrokenFile(Exception):
-    """A packed file that cannot be read further, and the bytes that are lost, with their number; 0 for a truncated file."""
+    """A packed file that cannot be read further: why, where, and the bytes that are lost; 0 for a truncated file."""
 
     def __init__(self, damage: Damage, name: str) -> None:
         self.reason = damage.reason.removesuffix("-stream")  # or ``decompression-bomb``
@@ -59,7 +58,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
                 start += len(data)
             return
         left = _FREE_BYTES + _MAX_RATIO * ((end or size) - start)
-        for block in bzip2.blocks(file, start) if suffix == ".bz2" else _unpack(path, file, size):
+        for block in bzip2.blocks(file, start) if suffix == ".bz2" else _unpack(path, suffix, file, size):
             left -= len(block.data) if isinstance(block, Block) else 0
             if left < 0:
                 yield Damage(block.at, size, "decompression-bomb")
@@ -107,37 +106,32 @@ class _Unpacked(io.RawIOBase):
                 raise BrokenFile(block, self._name)
             self._rest = memoryview(block.data)
         size = min(len(buffer), len(self._rest))
-        buffer[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
 
 
-def _unpack(path: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
+def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
     """Decompress a file with the library of its format, and turn the library's errors into a Damage."""
-    suffix = _suffix(path)
     errors: list[type[Exception]] = [gzip.BadGzipFile, zlib.error, lzma.LZMAError]
     # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
     if suffix == ".xz":
         texts = _read_xz(file)
     elif suffix == ".gz":
-        gz = gzip.GzipFile(fileobj=file)
-        texts = iter(lambda: gz.read1(STEP_BYTES), b"")
+        texts = iter(partial(gzip.GzipFile(fileobj=file).read1, STEP_BYTES), b"")
     else:
         zstd = _zstd(path)
         errors.append(zstd.ZstdError)
         window = {zstd.DecompressionParameter.window_log_max: _MAX_MEMORY_BYTES.bit_length() - 1}
-        zst = zstd.ZstdFile(file, options=window)
-        texts = iter(lambda: zst.read1(STEP_BYTES), b"")
+        texts = iter(partial(zstd.ZstdFile(file, options=window).read1, STEP_BYTES), b"")
     try:
-        for text in texts:
-            yield Block(0, text)
+        yield from (Block(0, text) for text in texts)
     except EOFError:
         yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "truncated-stream")  # the libraries read ahead
     except tuple(errors) as error:
         if "memory" in str(error).lower():  # only the libraries' messages identify this error
-            how = f"{_UNPACK[suffix]} {Path(path).name} | bzip2 > {Path(path).stem}.bz2"
             problem = f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to decompress"
-            raise UsageError(f"{problem}: recompress it: {how}") from None
+            how = "xz -dc" if suffix == ".xz" else "zstd -dc --long=31"
+            raise UsageError(f"{problem}. Recompress it: {how} {Path(path).name} | bzip2 > {Path(path).stem}.bz2") from None
         yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "damaged-stream")
 
 

@@ -16,11 +16,13 @@ import json
 import os
 import re
 import shutil
+import tarfile
 import urllib.parse
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import unescape
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +31,7 @@ from ..errors import StorageError, UsageError
 from ..records import FileRange, Reject
 from ..storage.files import open_file, size
 from ..storage.stamp import stamp
-from .archives import read_tar_lines
+from .archives import each_tar_member
 from .dumps import Site, as_of
 from .lines import read_lines, split_lines
 from .packed import PACKED, BrokenFile, open_packed
@@ -38,6 +40,7 @@ MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
 RATIO = 10  # unpacked bytes per byte of a .tar.gz, at most; usual ones have 5 to 8, and their last pieces are empty
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+_PAGES = (".html", ".htm")  # of the REST API
 _MARK = b"\0"  # begins a reject in a piece; JSON never begins with it
 _NUMBER = re.compile("[0-9]{1,18}")
 _SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
@@ -66,26 +69,28 @@ def is_rendered(name: str) -> bool:
     bare = name.lower()
     for suffix in PACKED:
         bare = bare.removesuffix(suffix)
-    return bare.endswith((".tar", ".tgz", ".ndjson", ".json", ".jsonl", ".html", ".htm"))
+    return bare.endswith((".tar", ".tgz", ".ndjson", ".json", ".jsonl", *_PAGES))
 
 
 def read_site(path: str) -> Site:
-    """Read the wiki of a file's first page, once per process and version of the file. Raise UsageError if it has none."""
+    """Read the wiki of a file's first page, once per process and version of the file. Raise UsageError if it has none.
+
+    An .html file without a usable head has no wiki. Its page is rejected.
+    """
     return _read_site(path, stamp(path))
 
 
 @lru_cache(maxsize=64)
 def _read_site(path: str, version: tuple[Any, ...]) -> Site:
-    part = FileRange(Path(path).name, path, 0, size(path))
-    with closing(_read(part, 64 << 20, "wikipedia")) as pages:
+    with closing(_read(FileRange(Path(path).name, path, 0, size(path)), 64 << 20, PROJECTS[0])) as pages:
         page = next(pages, None)
     if isinstance(page, RenderedPage):
         return page.site
-    if page and page.reason in ("truncated", "damaged"):
-        how = "cut short in its first bytes" if page.reason == "truncated" else "damaged"
-        raise UsageError(f"{path} is {how}, or not a file of this kind ({page.where}): fetch it again")
+    if path.lower().endswith(_PAGES):
+        return Site("", "", "", {})
     kinds = "an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or a directory of .html pages from the REST API"
-    raise UsageError(f"{path} does not begin with a rendered page: pass {kinds}")
+    why = f" ({page.reason}: {page.where})" if page else ""
+    raise UsageError(f"{path} does not begin with a rendered page{why}: pass {kinds}, or fetch it again")
 
 
 def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
@@ -93,16 +98,13 @@ def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
     if _is_tar(path):
         count = -(-size * RATIO // PIECE_BYTES) if size > MAX_TAR_BYTES else 1
         return [(size * number // count, size * (number + 1) // count) for number in range(count)]
-    return [(0, size)] if path.lower().endswith((*PACKED, ".html", ".htm")) else split_lines(path, size, target)
+    return [(0, size)] if path.lower().endswith((*PACKED, *_PAGES)) else split_lines(path, size, target)
 
 
 def read_pages(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[RenderedPage | Reject]:
     """Read the pages of a file range. `pieces` is the directory where large tar files were unpacked."""
-    source = read_site(part.path).project
-    if pieces and is_piece(part):
-        yield from _read_lines(part._replace(start=0), str(_piece(pieces, part.path, part.start)), None, max_bytes, source)
-    else:
-        yield from _read(part, max_bytes, source)
+    piece = _piece(pieces, part.path, part.start) if pieces and is_piece(part) else None
+    return _read(part, max_bytes, read_site(part.path).project, piece)
 
 
 def is_piece(part: FileRange) -> bool:
@@ -128,19 +130,14 @@ def unpack(path: str, starts: list[int], directory: Path, max_bytes: int) -> Non
     temporary = done.with_name(f".tmp-{done.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
-    part = FileRange(Path(path).name, path, 0, total)
-    lines = read_tar_lines(part, "wikipedia", max_bytes)
-    found = next(lines, None)
-    for number, start in enumerate(starts):
-        with open(temporary / _piece(directory, path, start).name, "wb") as file:
-            while found and (number + 1 == len(starts) or found[0] < (number + 1) * PIECE_BYTES):
-                at, line = found
-                if line is None:
-                    line = _too_large(part, f"{part.name}: byte {at} of the archive", "wikipedia", max_bytes)
-                # The task of this piece reports a reject.
-                line = _MARK + json.dumps(line).encode() if isinstance(line, Reject) else line.lstrip(_MARK)
-                file.write(line + b"\n")
-                found = next(lines, None)
+    paths = [temporary / _piece(directory, path, start).name for start in starts]
+    for piece in paths:
+        piece.touch()
+    lines = _tar_lines(FileRange(Path(path).name, path, 0, total), max_bytes, PROJECTS[0])
+    for piece, group in groupby(lines, lambda found: paths[min(found[0] // PIECE_BYTES, len(paths) - 1)]):
+        with open(piece, "wb") as file:
+            for _, line in group:  # the task of a piece reports its rejects
+                file.write((_MARK + json.dumps(line).encode() if isinstance(line, Reject) else line.lstrip(_MARK)) + b"\n")
     os.rename(temporary, done)
 
 
@@ -152,46 +149,62 @@ def _piece(directory: Path, path: str, start: int) -> Path:
     return directory / f"html-{hashlib.sha256(path.encode()).hexdigest()[:16]}" / f"{start:015d}.ndjson"
 
 
-def _read(part: FileRange, max_bytes: int, source: str) -> Generator[RenderedPage | Reject, None, None]:
-    """Read the pages of a file range from the file itself."""
-    lower = part.path.lower()
-    if lower.endswith((".html", ".htm")):
+def _read(
+    part: FileRange, max_bytes: int, source: str, piece: Path | None = None
+) -> Generator[RenderedPage | Reject, None, None]:
+    """Read the pages of a file range from the file itself, or from a piece of it."""
+    if part.path.lower().endswith(_PAGES):
         with open_file(part.path) as file:
             html = file.read(max_bytes + 1)
-        yield _too_large(part, part.name, source, max_bytes) if len(html) > max_bytes else _from_head(html, part, source)
-    elif _is_tar(part.path):
-        for at, line in read_tar_lines(part, source, max_bytes):
-            yield _from_line(line, f"{part.name}: about byte {at}", part, source, max_bytes)
-    else:
-        yield from _read_lines(part, part.path, part.end - part.start, max_bytes, source)
+        yield _too_large(part, 0, source, max_bytes) if len(html) > max_bytes else _from_head(html, part, source)
+        return
+    is_tar = _is_tar(part.path) and piece is None
+    for at, line in (_tar_lines if is_tar else partial(_file_lines, piece))(part, max_bytes, source):
+        yield line if isinstance(line, Reject) else _from_line(line, f"{part.name}: byte {at}", part, source)
 
 
-def _read_lines(part: FileRange, path: str, length: int | None, max_bytes: int, source: str) -> Iterator[RenderedPage | Reject]:
-    """Read the pages of an NDJSON file from the start of a range on, in `length` bytes, or to its end."""
-    packed = path.lower().endswith(PACKED)
+def _tar_lines(part: FileRange, max_bytes: int, source: str) -> Iterator[tuple[int, bytes | Reject]]:
+    """Read the lines of all files of a tar file, each with its place in the unpacked archive."""
+    last = 0
+
+    def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | None]]:
+        if info.isreg() and (file := archive.extractfile(info)):
+            yield from ((info.offset_data + at, line) for at, line in read_lines(file, None, max_bytes))
+
+    for found in each_tar_member(part, source, lines):
+        if isinstance(found, Reject):
+            yield last, found
+        elif found[1] is None or found[1].strip():
+            last, line = found
+            yield last, _too_large(part, last, source, max_bytes) if line is None else line
+
+
+def _file_lines(piece: Path | None, part: FileRange, max_bytes: int, source: str) -> Iterator[tuple[int, bytes | Reject]]:
+    """Read the lines of a range of an NDJSON file, or of a piece of a tar file."""
+    path = str(piece or part.path)
+    is_whole = piece is not None or path.lower().endswith(PACKED)
+    start = 0 if is_whole else part.start
     try:
         with open_packed(path, part.name) as file:
-            if not packed:
-                file.seek(part.start)
-            for at, line in read_lines(file, None if packed else length, max_bytes):
-                if path != part.path and line and line.startswith(_MARK):
-                    yield Reject(*json.loads(line[1:]))
-                elif line is None or line.removeprefix(codecs.BOM_UTF8).strip():
-                    yield _from_line(line, f"{part.name}: byte {part.start + at}", part, source, max_bytes)
+            if start:
+                file.seek(start)
+            for at, line in read_lines(file, None if is_whole else part.end - start, max_bytes):
+                if line is None:
+                    yield start + at, _too_large(part, start + at, source, max_bytes)
+                elif piece and line.startswith(_MARK):
+                    yield start + at, Reject(*json.loads(line[1:]))
+                elif line.removeprefix(codecs.BOM_UTF8).strip():
+                    yield start + at, line
     except BrokenFile as error:
-        yield Reject(f"{source}:{part.name}", error.reason, error.where, error.lost)
+        yield 0, Reject(f"{source}:{part.name}", error.reason, error.where, error.lost)
 
 
-def _too_large(part: FileRange, where: str, source: str, max_bytes: int) -> Reject:
-    return Reject(f"{source}:{part.name}", "too-large", f"{where}: a page of more than {max_bytes} bytes")
+def _too_large(part: FileRange, at: int, source: str, max_bytes: int) -> Reject:
+    return Reject(f"{source}:{part.name}", "too-large", f"{part.name}: byte {at}: a page of more than {max_bytes} bytes")
 
 
-def _from_line(line: bytes | Reject | None, where: str, part: FileRange, source: str, max_bytes: int) -> RenderedPage | Reject:
+def _from_line(line: bytes, where: str, part: FileRange, source: str) -> RenderedPage | Reject:
     """Read a page of an Enterprise HTML dump."""
-    if isinstance(line, Reject):
-        return line
-    if line is None:
-        return _too_large(part, where, source, max_bytes)
     try:
         page = json.loads(line)
         dbname, number = page["is_part_of"]["identifier"], int(page["identifier"])

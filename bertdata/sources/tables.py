@@ -7,28 +7,25 @@ batch costs itself; a compressed text file or one that lost its place is not rea
 from __future__ import annotations
 
 import codecs
-import contextlib
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
 from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
 from ..errors import few
 from ..records import Drop, FileRange, Reject
-from .encodings import BROKEN_BYTE, MARK_BROKEN, REPAIR, BinaryData, encoding_of
-from .lines import check_end, read_lines, split_lines
+from .encodings import MARK_BROKEN, REPAIR, BinaryData, encoding_of
+from .lines import check_end, or_empty, read_lines, split_lines
 from .packed import PACKED, BrokenFile, check_package, open_packed
 
 _OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
-_NAMED, _NAME = 12, 40  # columns listed in a reject, and characters of a name
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
-_MIN_CHECKED_BYTES = 1 << 20  # minimum bytes of a JSON line that is checked before parsing
-_MAX_VALUES = 1_000_000  # per JSON line or CSV line; each takes up to 200 bytes of memory, but only two of text
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or the character before a value
+_MAX_VALUES = 1_000_000  # per JSON or CSV line, counted by delimiters; each takes up to 200 bytes of memory, but only two of text
 _SAMPLE_BYTES = 1 << 20  # used to detect the encoding of a CSV file
 
 
@@ -65,8 +62,8 @@ class Table(NamedTuple):
     source: str
     columns: Columns
     max_bytes: int
-    encoding: str = ""
-    file: IO[bytes] | None = None
+    encoding: str = ""  # of CSV and TSV; "" to detect it
+    data: bytes | None = None  # of a file in an archive
 
     def reject(self, at: int | str, words: str, reason: str, problem: str, lost: int = 0) -> Reject:
         """Return a reject. Its place is a byte or a number, and the same in words."""
@@ -77,13 +74,12 @@ class Table(NamedTuple):
         columns, value = self.columns, values.get(self.columns.text)
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             value = "\n\n".join(value)
+        if (value is None and columns.text in values) or (isinstance(value, str) and not value.strip()):
+            return Drop("empty")
         if not isinstance(value, str):
             what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
-            there = few([key[:_NAME] for key in values], _NAMED) or "none"
-            problem = f"{what} the column {columns.text!r} where text should be; the columns there: {there}"
+            problem = f"{what} the column {columns.text!r} where text should be; the columns there: {_names(values)}"
             return self.reject(at, words, "no-text", f"{problem}. Name the column of the text with `text_column`")
-        if not value.strip():
-            return Drop("empty")
         name = values.get(columns.id) if columns.id else at
         if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
             return self.reject(at, words, "no-id", f"nothing in the column {columns.id!r} that could be an id")
@@ -91,17 +87,23 @@ class Table(NamedTuple):
         title, language, url = (other if isinstance(other, str) else "" for other in others)
         id = f"{self.source}:{self.part.name}:{name}"
         if any(map(_SURROGATE.search, (id, value, title, language, url))):
-            return self.reject(at, words, "bad-utf-8", "a surrogate (half a character) is not text")
+            return self.reject(at, words, "bad-utf-8", "bytes that are not in the encoding of the file, or half a character")
         if len(value) > self.max_bytes or len(value.encode()) > self.max_bytes:
             return self.reject(at, words, "too-large", f"a text of more than {self.max_bytes} bytes")
         return Row(id, title, language, hide(url), value)
 
-    def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
-        """Open a text file at the start of its range, unpacked if its name says that it is packed."""
-        opened = self.file or open_packed(self.part.path, self.part.name)
-        if opened.seekable():
-            opened.seek(self.part.start)
-        return contextlib.nullcontext(opened) if opened is self.file else opened
+    def open(self, start: int = 0) -> IO[bytes]:
+        """Open a text file, unpacked if its name says that it is packed. A plain file is read from `start` on."""
+        if self.data is not None:
+            return io.BytesIO(self.data)
+        opened = open_packed(self.part.path, self.part.name)
+        if start:
+            opened.seek(start)
+        return opened
+
+
+def _names(names: Iterable[str]) -> str:
+    return few([name[:40] for name in names], 12) or "none"
 
 
 def is_table(name: str) -> bool:
@@ -112,7 +114,7 @@ def is_table(name: str) -> bool:
 def split_table(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
     """Cut a table of `length` bytes into ranges of about `target` bytes, made of complete lines, row groups or record batches.
 
-    Raise UsageError if the table lacks a required column.  An unreadable table is not cut; the task that reads it reports the
+    Raise UsageError if the table lacks a required column. An unreadable table is not cut: the task that reads it reports the
     problem.
     """
     name = path.lower()
@@ -127,22 +129,18 @@ def split_table(path: str, length: int, target: int, columns: Columns) -> list[t
 
 
 def read_table(
-    part: FileRange, source: str, columns: Columns, max_bytes: int, *, encoding: str = "", file: IO[bytes] | None = None
+    part: FileRange, source: str, columns: Columns, max_bytes: int, *, encoding: str = "", data: bytes | None = None
 ) -> Rows:
-    """Read the rows of a range of a table.
+    """Read the rows of a range that `split_table` returned, or of the `data` of a file in an archive.
 
-    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``bad-utf-8``, ``binary``,
-    ``undecodable``, ``too-large``, ``truncated``, ``damaged``, ``decompression-bomb``.
-
-    Args:
-        part: A range that `split_table` returned, or all of an open `file`.
-        source: Prefix of the rows' ids.
-        columns: Columns to read.
-        max_bytes: Maximum bytes of a row.
-        encoding: Encoding of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
-        file: A CSV, TSV or JSON lines file in an archive, open for reading.
+    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``binary``, ``undecodable``,
+    ``truncated``, ``damaged``, ``decompression-bomb``.
     """
-    table, name = Table(part, source, columns, max_bytes, encoding, file), part.name.lower()
+    return or_empty(_read(Table(part, source, columns, max_bytes, encoding, data)), part, source)
+
+
+def _read(table: Table) -> Rows:
+    part, name = table.part, table.part.name.lower()
     try:
         if name.endswith((".parquet", ".arrow")):
             from . import columnar
@@ -151,7 +149,7 @@ def read_table(
         else:
             yield from _read_delimited(table) if name.endswith(DELIMITED) else _read_json_lines(table)
     except BrokenFile as error:
-        yield Reject(f"{source}:{part.name}:{part.start}", error.reason, error.where, error.lost)
+        yield Reject(f"{table.source}:{part.name}:{part.start}", error.reason, error.where, error.lost)
 
 
 # --- JSON lines ---
@@ -161,24 +159,24 @@ def _read_json_lines(table: Table) -> Rows:
     """Read one object per line; blank lines are skipped."""
     part, is_plain = table.part, not table.part.name.lower().endswith(PACKED)
     with table.open() as opened:
+        if opened.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            if part.start == 0:
+                yield table.reject(0, "the file", "undecodable", "UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
+            return
+    with table.open(part.start) as opened:
         for start, line in read_lines(opened, part.end - part.start if is_plain else None, table.max_bytes):
             at = part.start + start
             if line is None:
                 yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")
-            elif at == 0 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                yield table.reject(at, "the file", "undecodable", "UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
-                return
             elif line.removeprefix(codecs.BOM_UTF8).strip():
-                yield _from_json(table, at, f"byte {at}", line)
+                yield _from_json(table, at, line)
         if is_plain:
             yield from check_end(opened, part, table.source)
 
 
-def _from_json(table: Table, at: int, words: str, line: bytes) -> Row | Drop | Reject:
-    # Parsing a line of many values takes many times its memory; commas and brackets in strings are not counted.
-    if len(line) > _MIN_CHECKED_BYTES and sum(map(line.count, (b",", b"{", b"["))) > _MAX_VALUES < sum(
-        token[1] is not None for token in _TOKEN.finditer(line)
-    ):
+def _from_json(table: Table, at: int, line: bytes) -> Row | Drop | Reject:
+    words = f"byte {at}"
+    if sum(map(line.count, (b",", b"{", b"["))) > _MAX_VALUES:  # parsing would take many times the memory of the line
         return table.reject(at, words, "too-large", f"a line of more than {_MAX_VALUES} values")
     try:
         value: Any = json.loads(line.removeprefix(codecs.BOM_UTF8).decode())
@@ -197,9 +195,10 @@ def _from_json(table: Table, at: int, words: str, line: bytes) -> Row | Drop | R
 def _read_delimited(table: Table) -> Rows:
     """Read a file whose first line names the columns. Fields may be quoted as in RFC 4180; blank lines are skipped.
 
-    The position in a row's id is the number of its first line, counted from 1.
+    The position in a row's id is the number of its first line, counted from 1. A row that is too large or malformed is a reject,
+    and reading goes on.
     """
-    start, columns = table.part.start, table.columns
+    most = table.max_bytes
     with table.open() as opened:
         sample = opened.read(_SAMPLE_BYTES)
     if len(sample) == _SAMPLE_BYTES:
@@ -207,83 +206,67 @@ def _read_delimited(table: Table) -> Rows:
     try:
         encoding = encoding_of(sample, table.encoding)
     except ValueError as error:
-        yield table.reject(start, "the file", "binary" if isinstance(error, BinaryData) else "undecodable", str(error))
+        reason = "binary" if isinstance(error, BinaryData) else "undecodable"
+        yield table.reject(table.part.start, "the file", reason, str(error))
         return
-    errors = MARK_BROKEN if encoding == table.encoding or encoding.startswith("utf") else "replace"
-    errors = REPAIR if encoding == "utf-8" != table.encoding else errors
-    csv.field_size_limit(max(csv.field_size_limit(), table.max_bytes))
+    errors = REPAIR if encoding == "utf-8" != table.encoding else MARK_BROKEN
+    csv.field_size_limit(max(csv.field_size_limit(), most))
+    number = held = 0  # lines read, and characters of the record
+
+    def read_lines_of(text: io.TextIOWrapper[Any]) -> Iterator[Any]:
+        # A quote that is never closed would make a record of the rest of the file.
+        nonlocal number, held
+        while line := text.readline(most + 1):
+            number, held = number + 1, held + len(line)
+            if (held > most and not (held == len(line) and line.endswith("\n"))) or max(map(line.count, ",;\t|")) > _MAX_VALUES:
+                while not line.endswith("\n") and (line := text.readline(_SAMPLE_BYTES)):
+                    pass
+                held = sys.maxsize
+                yield None  # no text: csv.reader raises an error, and the next line is the first of the next record
+            else:
+                yield line.replace("\0", "")  # csv of Python 3.10 does not read NUL
+
     with table.open() as opened:
-        lines = _CsvLines(io.TextIOWrapper(opened, encoding, errors), table.max_bytes)
-        first = next((line for line in lines if line.strip("\ufeff \t\r\n\f")), "")
-        if not first:
-            yield Drop("empty")
+        lines = read_lines_of(io.TextIOWrapper(opened, encoding, errors))
+        head = next((line for line in lines if line is None or line.strip("\ufeff \t\r\n\f")), "")
+        if head == "":
             return
-        delimiter, names = _header(first.removeprefix("\ufeff"), table)
-        if columns.text in names:
-            yield from _read_csv_rows(table, lines, csv.reader(lines, delimiter=delimiter), names)
+        delimiter, is_spaced, names = _header((head or "").removeprefix("\ufeff"), table)
+        used = {name: names.index(name) for name in table.columns.used if name in names}
+        if table.columns.text not in used:
+            problem = f"the first line names no column {table.columns.text!r}, only {_names(names)}"
+            yield table.reject(1, "line 1", "no-text", f"{problem}. Name the text column with `text_column`")
             return
-        there = ", ".join(name[:_NAME] for name in names[:_NAMED])
-        problem = f"the first line names no column {columns.text!r}, only {there}. Name the text column with `text_column`"
-        yield table.reject(1, "line 1", "no-text", problem)
+        reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=is_spaced)
+        while True:
+            held, at = 0, number + 1
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                is_large = held == sys.maxsize
+                problem = f"a record of more than {most} characters or {_MAX_VALUES} fields" if is_large else str(error)
+                yield table.reject(at, f"line {at}", "too-large" if is_large else "malformed-csv", problem)
+                continue
+            if fields is None:
+                return
+            if len(fields) < 2 and not "".join(fields).strip():
+                continue  # a blank line
+            if len(fields) < len(names) or any(fields[len(names) :]):
+                problem = f"{len(fields)} fields where the first line has {len(names)}"
+                yield table.reject(at, f"line {at}", "malformed-csv", problem)
+            else:
+                yield table.row(at, f"line {at}", {name: fields[place] for name, place in used.items()})
 
 
-def _read_csv_rows(table: Table, lines: _CsvLines, reader: Any, names: list[str]) -> Rows:
-    """Read the rows below the line of names. A row that is too large or malformed is a reject, and reading goes on."""
-    used = {name: names.index(name) for name in table.columns.used if name in names}
-    while True:
-        lines.held, at = 0, lines.number + 1
-        words = f"line {at}"
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            is_large = str(error).startswith("a record of more than")
-            yield table.reject(at, words, "too-large" if is_large else "malformed-csv", str(error))
-            continue
-        if fields is None:
-            return
-        if len(fields) < 2 and not "".join(fields).strip():
-            continue  # a blank line
-        values = {name: fields[number] for name, number in used.items() if number < len(fields)}
-        if len(fields) < len(names) or any(fields[len(names) :]):
-            problem = f"{len(fields)} fields where the first line has {len(names)}"
-            yield table.reject(at, words, "malformed-csv", problem)
-        elif any(BROKEN_BYTE in value for value in values.values()):
-            yield table.reject(at, words, "undecodable", "bytes that are not in the encoding of the file")
-        else:
-            yield table.row(at, words, values)
+def _header(line: str, table: Table) -> tuple[str, bool, list[str]]:
+    """Return the delimiter, whether a space follows it, and the column names.
 
-
-class _CsvLines:
-    """The lines of a file, for `csv`. A record of more than `most` characters raises csv.Error, and the next line is the next.
-
-    A quote that is never closed would otherwise make a record of the rest of the file.
+    The delimiter is the first one that yields the text column, else the one that yields most columns.
     """
-
-    def __init__(self, text: io.TextIOWrapper[Any], most: int) -> None:
-        self._text, self._most = text, most
-        self.number = self.held = 0  # lines read, and characters of the record
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._text.readline(self._most + 1)
-        if not line:
-            raise StopIteration
-        self.number += 1
-        self.held += len(line)
-        if self.held > self._most and not (self.held == len(line) and line.endswith("\n")):
-            while not line.endswith("\n") and (line := self._text.readline(_SAMPLE_BYTES)):
-                pass
-            raise csv.Error(f"a record of more than {self._most} characters")
-        if max(map(line.count, ",;\t|")) > _MAX_VALUES:
-            raise csv.Error(f"a record of more than {_MAX_VALUES} fields")
-        return line.replace("\0", "")  # csv of Python 3.10 does not read NUL
-
-
-def _header(line: str, table: Table) -> tuple[str, list[str]]:
-    """Return the delimiter and column names: the first delimiter that yields the text column, else the one with most names."""
-    likely = "\t,;|" if ".tsv" in table.part.name.lower()[-8:] else ",;\t|"
-    headers = [(mark, [name.strip() for name in next(csv.reader([line], delimiter=mark), [])]) for mark in likely]
-    longest = max(headers, key=lambda header: len(header[1]))
-    return next((header for header in headers if table.columns.text in header[1]), longest)
+    headers = []
+    for mark in "\t,;|" if ".tsv" in table.part.name.lower()[-8:] else ",;\t|":
+        names = [name.strip() for name in next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])]
+        headers.append((mark, f"{mark} " in line, names))
+    return next(
+        (header for header in headers if table.columns.text in header[2]), max(headers, key=lambda header: len(header[2]))
+    )

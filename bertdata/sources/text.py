@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
 import re
 from collections import Counter
@@ -77,25 +76,25 @@ def read_text(part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reje
     if part.end == 0:
         yield Drop("empty", f"text:{part.name}")
     elif archives.is_archive(part.name):
-        for member in archives.read_archive(part, archives.Wanted("text", _MEMBERS, reading.max_bytes)):
+        for member in archives.read_archive(part, "text", _MEMBERS, reading.max_bytes):
             if isinstance(member, archives.Member):
-                yield from _read(FileRange(member.name, part.path, 0, len(member.data)), reading, io.BytesIO(member.data))
+                yield from _read(FileRange(member.name, part.path, 0, len(member.data)), reading, member.data)
             else:
                 yield member
     else:
         yield from _read(part, reading)
 
 
-def _read(part: FileRange, reading: Reading, file: IO[bytes] | None = None) -> Iterator[Prose | Drop | Reject]:
-    """Read a range of a file, or a `file` of an archive, which the range covers."""
+def _read(part: FileRange, reading: Reading, data: bytes | None = None) -> Iterator[Prose | Drop | Reject]:
+    """Read a range of a file, or the `data` of a file in an archive, which the range covers."""
     if is_table(part.name):
-        for row in read_table(part, "text", reading.columns, reading.max_bytes, encoding=reading.encoding, file=file):
+        for row in read_table(part, "text", reading.columns, reading.max_bytes, encoding=reading.encoding, data=data):
             if isinstance(row, Drop | Reject):
                 yield row
             else:
                 yield _document(row.id, row.title, row.language, row.url, row.text)
         return
-    with open_file(part.path) if file is None else contextlib.nullcontext(file) as plain:
+    with open_file(part.path) if data is None else io.BytesIO(data) as plain:
         plain.seek(part.start)
         if reading.documents == "file":
             yield _whole_file(plain, part, reading)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
+import errno
 import struct
-import sys
 import zipfile
 import zlib
-from typing import IO, Any, cast
+from typing import IO
 
 # What zipfile raises for a damaged file.
 BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
+_LIST_BYTES = 5  # field of the end record
 
 
 class TooLarge(ValueError):
@@ -18,32 +18,16 @@ class TooLarge(ValueError):
 
 
 def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
-    """Open a zip file whose list of members has at most `max_list_bytes` bytes, and sort the list by offset.
-
-    Raise `TooLarge` or one of `BROKEN_ZIP`.
-    """
-    reader = _BoundedList(file, max_list_bytes)
-    archive = zipfile.ZipFile(cast("IO[bytes]", reader))
-    reader.most = sys.maxsize
-    archive.filelist.sort(key=lambda info: info.header_offset)
+    """Open a zip file whose list of members has at most `max_list_bytes` bytes. Raise `TooLarge` or one of `BROKEN_ZIP`."""
+    try:
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # opening it would read a list of any size
+        if end and end[_LIST_BYTES] > max_list_bytes:
+            raise TooLarge(f"its list of files has more than {max_list_bytes} bytes")
+        archive = zipfile.ZipFile(file)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a position before the beginning of the file
+            raise
+        raise zipfile.BadZipFile("its list of files leads out of it") from None
+    if any(info.header_offset < 0 for info in archive.infolist()):
+        raise zipfile.BadZipFile("its list of files leads out of it")
     return archive
-
-
-class _BoundedList:
-    """A zip file that raises an error for reads of more than `most` bytes, and for positions that a damaged list can cause."""
-
-    def __init__(self, file: IO[bytes], most: int) -> None:
-        self._file, self.most = file, most
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-    def read(self, size: int = -1) -> bytes:
-        if size > self.most:
-            raise TooLarge(f"its list of files has more than {self.most} bytes")
-        return self._file.read(size)
-
-    def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
-        if whence == io.SEEK_SET and at < 0:
-            raise zipfile.BadZipFile("its list of files leads out of it")
-        return self._file.seek(at, whence)

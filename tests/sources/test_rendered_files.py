@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import Build, digests, read_manifest, read_rows
 
-from bertdata.errors import UsageError
+from bertdata.errors import EmptyResultError
 from bertdata.records import FileRange, Reject
 from bertdata.sources import rendered
 
@@ -83,10 +83,6 @@ def test_a_file(name: str, build: Build, tmp_path: Path) -> None:
     (tmp_path / "first.html").write_bytes(HEAD.format(host="en.wikipedia.org", namespace=0).replace("12", "99").encode())
     (tmp_path / name).write_bytes(data)
     options = ("--max-rejects", 1, "--max-page-bytes", 27_000, "--dedup", "none")
-    if name in ("unknown.html", "address.html"):
-        with pytest.raises(UsageError, match="does not begin with a rendered page"):
-            rendered.read_site(str(tmp_path / name))
-        return
     output = build("build-corpus", tmp_path / "corpus", "--wikipedia-html", tmp_path / name, "--wikipedia-html",
                    tmp_path / "first.html", *options)  # fmt: skip
     (stage,) = read_manifest(output)["counts"]
@@ -95,6 +91,12 @@ def test_a_file(name: str, build: Build, tmp_path: Path) -> None:
     assert documents <= stage["out"] - 1 <= 40 if rejects else stage["out"] - 1 == documents
     if name == "others.ndjson":
         assert stage["dropped"] == {"namespace": 1, "empty page": 2, "redirect": 1, "no prose": 1}
+
+
+def test_a_directory_without_a_usable_page_is_an_error(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(FILES["unknown.html"][0])
+    with pytest.raises(EmptyResultError, match="no-id 1"):
+        build("build-corpus", tmp_path / "corpus", "--wikipedia-html", tmp_path / "a.html")
 
 
 def test_documents_are_those_of_a_dump(build: Build, tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_a_large_archive_is_unpacked_into_pieces(build: Build, tmp_path: Path, m
     rendered.unpack(str(path), starts, tmp_path / "work", 1 << 20)
     (directory,) = (tmp_path / "work").iterdir()
     assert b"".join(file.read_bytes() for file in sorted(directory.iterdir())) == b"".join(LINES)
-    monkeypatch.setattr(rendered, "read_tar_lines", None)
+    monkeypatch.setattr(rendered, "_tar_lines", None)
     rendered.unpack(str(path), starts, tmp_path / "work", 1 << 20)  # finished: nothing is read
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1 << 20}))
     with pytest.raises(Exception, match="takes about 1 GB to unpack beside the output, but the disk has 0 GB free"):

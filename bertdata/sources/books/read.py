@@ -53,7 +53,7 @@ def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: i
             else:
                 yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
     elif archives.is_archive(part.name):
-        for member in archives.read_archive(part, archives.Wanted("books", _BOOK_SUFFIXES, max_bytes)):
+        for member in archives.read_archive(part, "books", _BOOK_SUFFIXES, max_bytes):
             if isinstance(member, archives.Member):
                 yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
             else:
