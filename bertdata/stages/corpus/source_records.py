@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 from ...config import CorpusConfig
@@ -25,6 +26,7 @@ from .sources import source
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
+_BATCH_RECORDS, _BATCH_CHARACTERS = 100, 200_000  # whose languages are detected together
 _SPACE = re.compile(r"\s")
 _MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
 _MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
@@ -43,8 +45,10 @@ def read(kind: str, parts: Iterable[FileRange], config: CorpusConfig, counts: Co
     `counts` receives the text left out of documents, by name.
     """
     for part in parts:
-        records = source(kind).read(part, config, counts)
-        documents = (document(_printable(record, counts), config) if isinstance(record, Prose) else record for record in records)
+        found = source(kind).read(part, config, counts)
+        records = (_printable(record, counts) if isinstance(record, Prose) else record for record in found)
+        known = records if config.language else _with_languages(records)
+        documents = (document(record, config) if isinstance(record, Prose) else record for record in known)
         for record in up_to_limits(documents, part, kind):
             yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
 
@@ -58,12 +62,29 @@ def _printable(prose: Prose, counts: Counter[str]) -> Prose:
     return prose._replace(title=title, paragraphs=[paragraph for paragraph in paragraphs if paragraph.strip()])
 
 
+def _with_languages(records: Iterable[Prose | Drop | Reject]) -> Iterator[Prose | Drop | Reject]:
+    """Detect the language of prose without a valid code: of several texts at once, which is much faster if they are short."""
+    batch: list[Prose | Drop | Reject] = []
+    unknown: dict[int, Prose] = {}  # by place in the batch
+    size = 0
+    for record in chain(records, [None]):
+        if isinstance(record, Prose) and not _CODE.fullmatch(record.language):
+            unknown[len(batch)] = record
+            size += _characters(record)
+        batch += [record] if record else []
+        if unknown and record and size < _BATCH_CHARACTERS and len(batch) < _BATCH_RECORDS:
+            continue
+        guesses = language.identify_all(["\n".join(prose.paragraphs) for prose in unknown.values()])
+        for (number, prose), guess in zip(unknown.items(), guesses, strict=True):
+            batch[number] = prose._replace(language=guess.language)
+        yield from batch
+        batch, unknown, size = [], {}, 0
+
+
 def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
-    """Split paragraphs into sentences, and detect the language if the prose has no valid language code."""
+    """Split paragraphs into sentences."""
     id, source, code, title, url, paragraphs, as_of, is_split, licence = prose
     code = config.language or code
-    if not _CODE.fullmatch(code):
-        code = language.guess("\n".join(paragraphs))
     if is_split:
         return Document(id, source, code, title, url, paragraphs, [0], as_of, licence)
     sentences: list[str] = []

@@ -13,15 +13,14 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from . import writing
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
 
 UNKNOWN = "und"  # what BCP 47 calls a language that is not known
 ALIKE = {  # code -> code of a language that short texts do not distinguish from it
@@ -36,6 +35,7 @@ _FIRST_LOOK_CHARS = 150  # characters read first, at the beginning and in the mi
 _WINDOW_CHARS = 1000  # characters read if the result is unclear, at the beginning, in the middle and at the end
 _MIN_CONFIDENCE, _SURE_CONFIDENCE = 0.2, 0.95
 _SURE_LETTERS = 20
+_MAX_SEQUENCE_BYTES, _SCALE = 6, 1024  # of the model
 # Minimum mean logarithm of the probabilities of a text's sequences, by script. 99 of 100 texts of the library's languages have
 # more. Three of four Latin and nine of ten Cyrillic texts in 60 other languages have less.
 _MIN_LIKELIHOOD = {"Latn": -9.5, "Cyrl": -7.8, "Arab": -8.0, "Deva": -7.3, "Hebr": -7.1}
@@ -79,7 +79,7 @@ def outside(text: str, declared: str, languages: tuple[str, ...]) -> str:
     if not among(declared, languages):
         return declared
     guess = identify(text)
-    wrong = guess.sure and not among(guess.language, languages) and _plain(declared) in map(_plain, _library().labels)
+    wrong = guess.sure and not among(guess.language, languages) and _plain(declared) in _model().languages
     return guess.language if wrong else ""
 
 
@@ -90,8 +90,21 @@ def _plain(code: str) -> str:
 
 def identify(text: str) -> Guess:
     """Identify a text's language from its beginning and middle, or from more of it if these are unclear."""
-    guess = _identify(_sample(text, _FIRST_LOOK_CHARS)) if len(text) > 2 * _FIRST_LOOK_CHARS else None
-    return guess if guess and guess.sure else _identify(_sample(text, _WINDOW_CHARS, end=True))
+    return identify_all([text])[0]
+
+
+def identify_all(texts: Sequence[str]) -> list[Guess]:
+    """Identify the languages of texts. Many short texts in one call take a fifth of the time of one call each.
+
+    >>> [guess.language for guess in identify_all(["The tea is hot.", "Der Tee ist nicht da.", "茶树原产于中国。"])]
+    ['en', 'de', 'zh']
+    """
+    guesses = _identify([_sample(text, _FIRST_LOOK_CHARS) if len(text) > 2 * _FIRST_LOOK_CHARS else "" for text in texts])
+    unclear = [number for number, guess in enumerate(guesses) if not guess.sure]
+    again = _identify([_sample(texts[number], _WINDOW_CHARS, end=True) for number in unclear])
+    for number, guess in zip(unclear, again, strict=True):
+        guesses[number] = guess
+    return guesses
 
 
 def _sample(text: str, length: int, end: bool = False) -> str:
@@ -102,51 +115,83 @@ def _sample(text: str, length: int, end: bool = False) -> str:
     return " ".join([text[:length], text[middle : middle + length], *([text[-length:]] if end else [])])
 
 
-def _identify(text: str) -> Guess:
-    letters = {name: count for name, count in writing.count_letters(text).items() if count}
-    if not letters:
-        return Guess(UNKNOWN, False)
-    total, main = sum(letters.values()), max(letters, key=letters.__getitem__)
-    if language := writing.language_of(letters):
-        return Guess(language, total >= _SURE_LETTERS and letters[main] > 0.5 * total)
-    language, confidence, likelihood = _classify(text if letters[main] == total else writing.keep_script(main, text))
-    if confidence < _MIN_CONFIDENCE or likelihood < _MIN_LIKELIHOOD.get(main, _MIN_OTHER):
-        return Guess(UNKNOWN, False)
-    return Guess(language, language != UNKNOWN and confidence >= _SURE_CONFIDENCE and total >= _SURE_LETTERS)
+def _identify(texts: Sequence[str]) -> list[Guess]:
+    if not texts:
+        return []
+    guesses = [Guess(UNKNOWN, False)] * len(texts)
+    shared: list[tuple[int, str, int, str]] = []  # texts in scripts that several languages share
+    for number, counts in enumerate(writing.count_letters(texts)):
+        letters, text = {name: count for name, count in counts.items() if count}, texts[number]
+        if not letters:
+            continue
+        total, main = sum(letters.values()), max(letters, key=letters.__getitem__)
+        if language := writing.language_of(letters):
+            guesses[number] = Guess(language, total >= _SURE_LETTERS and letters[main] > 0.5 * total)
+        else:
+            shared.append((number, main, total, text if letters[main] == total else writing.keep_script(main, text)))
+    results = _classify([text for *_, text in shared]) if shared else []
+    for (number, main, total, _), (language, confidence, likelihood) in zip(shared, results, strict=True):
+        if confidence >= _MIN_CONFIDENCE and likelihood >= _MIN_LIKELIHOOD.get(main, _MIN_OTHER):
+            guesses[number] = Guess(language, language != UNKNOWN and confidence >= _SURE_CONFIDENCE and total >= _SURE_LETTERS)
+    return guesses
 
 
-def _classify(text: str) -> tuple[str, float, float]:
-    """Return the most likely language of a text, its probability, and the mean log probability of the text's sequences.
+class _Model(NamedTuple):
+    """The automaton of py3langid, whose state after a byte is the longest sequence that ends there, and its probabilities."""
+
+    following: npt.NDArray[np.uint32]  # the state after a state and a byte
+    rows: npt.NDArray[np.uint32]  # the place of each state in `following`
+    features: npt.NDArray[np.int32]  # of the states; -1 for none
+    table: npt.NDArray[np.int16]  # log probabilities [features, columns]; integers convert to 64-bit floats several times faster
+    priors: npt.NDArray[np.float64]
+    languages: list[str]  # without those that are alike
+    columns: npt.NDArray[np.intp]  # the number of the language of each column
+
+
+@cache
+def _model() -> _Model:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    library = LanguageIdentifier.from_model_file(MODEL_FILE)  # takes 1 s and 90 MB
+    codes = [ALIKE.get(code, code) for code in library.nb_classes]
+    languages = list(dict.fromkeys(codes))
+    table = np.empty(library.nb_ptc.shape, np.int16)  # its 16-bit floats are multiples of 1/1024
+    np.multiply(library.nb_ptc, _SCALE, out=table, casting="unsafe", dtype=np.float32)
+    rows, features = np.array(library._rowbase, np.uint32), np.array(library.tk_output, np.int32)
+    priors, columns = library.nb_pc.astype(np.float64), np.array([languages.index(code) for code in codes])
+    return _Model(np.asarray(library.tk_nextmove), rows, features, table, priors, languages, columns)
+
+
+def _classify(texts: Sequence[str]) -> list[tuple[str, float, float]]:
+    """Return the most likely language of each text, its probability, and the mean log probability of the text's sequences.
 
     The library sums up 32-bit floats in an order that depends on the processor. This function uses 64 bits, so that the result is
     the same on each machine.
     """
-    from py3langid.langid import visit_counts
-
-    library = _library()
-    text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
-    data = text.encode("utf-8", "surrogatepass")
-    features = visit_counts(library.tk_nextmove, library._rowbase, library.tk_output, data) or {}
-    weights = np.log1p(np.fromiter(features.values(), np.float64, len(features)))
-    scores = weights @ library.nb_ptc[list(features)].astype(np.float64) + library.nb_pc.astype(np.float64)
-    shares = np.exp((scores - scores.max()) / math.sqrt(len(data)))  # as in the library: makes up for related features
-    languages, columns = _languages()
-    by_language = np.bincount(columns, shares)
-    best = int(by_language.argmax())
-    likelihood = float(scores.max() / weights.sum()) if features else -math.inf
-    return languages[best], float(by_language[best] / shares.sum()), likelihood
-
-
-@cache
-def _languages() -> tuple[list[str], list[int]]:
-    """Return the languages without those that are alike, and the number of the language of each of the library's columns."""
-    codes = [ALIKE.get(code, code) for code in _library().nb_classes]
-    languages = list(dict.fromkeys(codes))
-    return languages, [languages.index(code) for code in codes]
-
-
-@cache
-def _library() -> LanguageIdentifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE)  # takes 1 s and 90 MB
+    model = _model()
+    plain = (unicodedata.normalize("NFC", text.lower() if text.isupper() else text) for text in texts)
+    encoded = [text.encode("utf-8", "surrogatepass") + b"\xff" for text in plain]  # no sequence contains 0xff
+    # A state depends on the last few bytes only. Each step moves the automata of all bytes of the texts by one byte.
+    data = np.frombuffer(b"\xff" * (_MAX_SEQUENCE_BYTES - 1) + b"".join(encoded), np.uint8)
+    states = np.zeros(len(data) - _MAX_SEQUENCE_BYTES + 1, np.uint32)
+    for start in range(_MAX_SEQUENCE_BYTES):
+        states = model.following.take(model.rows.take(states) + data[start : start + len(states)])
+    features, sizes = model.features.take(states), np.array(list(map(len, encoded)))
+    keys = np.repeat(np.arange(len(texts)), sizes) * len(model.table) + features
+    keys, counts = np.unique(keys[features >= 0], return_counts=True)
+    owners, features = np.divmod(keys, len(model.table))
+    weights = np.log1p(counts)
+    ends = np.cumsum(np.bincount(owners, minlength=len(texts))).tolist()
+    scores = np.zeros((len(texts), len(model.priors)))
+    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):  # a text's part of the table fits into the cache
+        scores[number] = weights[start:end] @ model.table.take(features[start:end], axis=0).astype(np.float64)
+    scores = scores / _SCALE + model.priors
+    highest = scores.max(axis=1)
+    # As in the library, the square root makes up for related features.
+    shares = np.exp((scores - highest[:, None]) / np.sqrt(sizes - 1)[:, None])
+    by_language = np.zeros((len(texts), len(model.languages)))
+    np.add.at(by_language.T, model.columns, shares.T)
+    totals = np.bincount(owners, weights, len(texts))
+    likelihoods = np.divide(highest, totals, where=totals > 0, out=np.full(len(texts), -math.inf))
+    names = [model.languages[number] for number in by_language.argmax(axis=1).tolist()]
+    return list(zip(names, (by_language.max(axis=1) / shares.sum(axis=1)).tolist(), likelihoods.tolist(), strict=True))

@@ -11,6 +11,7 @@ their text is not read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def script(language: str, text: str) -> str:
     """Return the script of a document in a language; ``Zyyy``, as in ISO 15924, where it has no letters."""
     if known := _SCRIPT_OF.get(plain(language)):
         return known
-    counts = count_letters(text)
+    (counts,) = count_letters([text])
     han, kana = counts.pop("Hani"), counts.pop("Jpan")
     name, most = max(counts.items(), key=lambda item: item[1])
     if han + kana > most:
@@ -54,14 +55,16 @@ def script(language: str, text: str) -> str:
     return name if most else "Zyyy"
 
 
-def count_letters(text: str) -> dict[str, int]:
-    """Return the number of letters of each script. Han characters are counted as ``Hani``, and kana as ``Jpan``.
+def count_letters(texts: Sequence[str]) -> list[dict[str, int]]:
+    """Return the number of letters of each script in each text. Han characters are counted as ``Hani``, and kana as ``Jpan``.
 
-    >>> {name: count for name, count in count_letters("Tea, お茶, чай").items() if count}
-    {'Cyrl': 3, 'Hani': 1, 'Jpan': 1, 'Latn': 3}
+    >>> [{name: count for name, count in counts.items() if count} for counts in count_letters(["Tea, お茶, чай", "é"])]
+    [{'Cyrl': 3, 'Hani': 1, 'Jpan': 1, 'Latn': 3}, {'Latn': 1}]
     """
-    counts = np.bincount(_table().take(_codes(text)), minlength=len(_SCRIPTS))
-    return dict(zip(_SCRIPTS[1:], counts[1:].tolist(), strict=True))
+    owners = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+    keys = owners * len(_SCRIPTS) + _table().take(_codes("".join(texts)))
+    counts = np.bincount(keys, minlength=len(texts) * len(_SCRIPTS)).reshape(-1, len(_SCRIPTS))
+    return [dict(zip(_SCRIPTS[1:], row, strict=True)) for row in counts[:, 1:].tolist()]
 
 
 def language_of(counts: dict[str, int]) -> str:
