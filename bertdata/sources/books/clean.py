@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..lines import join_lines, one_line, unify_newlines
 from .apparatus import drop_apparatus, drop_page_numbers
 from .blocks import PART_GAP_LINES, Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
-from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
+from .gutenberg import Parts, header_field, is_notice, language_code, strip_licence
 from .headings import TABLES, is_heading, is_short, plain_name, speakers, title_case
 
 _SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # spelling rules of Duden, Taalunie and the Nordic language councils
@@ -63,8 +63,7 @@ def clean(text: str, verse: str = "auto", footnotes: str = "keep") -> list[str]:
 def clean_parts(parts: Parts, reading: Reading) -> list[str]:
     """Return the paragraphs of a book without its license."""
     blocks = list(split_unparted(split_blocks(list(drop_page_numbers(parts.body)))))
-    front = [block for block in blocks[:_FRONT_BLOCKS] if not is_credit(block.lines[0].strip(" _["))]
-    blocks = front + blocks[_FRONT_BLOCKS:]
+    blocks = [block for at, block in enumerate(blocks) if not is_notice("\n".join(block.lines[:9]), at < _FRONT_BLOCKS)]
     blocks = drop_apparatus(blocks, keep_notes=reading.footnotes == "keep")
     names = set() if reading.verse == "drop" else speakers(blocks)
     texts = list(_running_text(blocks, names, title_page=bool(parts.header)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +31,13 @@ _CHAPTER = re.compile(
     r"|[第卷][\d０-９零〇一二三四五六七八九十百千兩两廿卅上中下]{1,7}\s*(?:[章回卷節节部篇幕集折齣出]|$)"
 )
 _CHAPTER_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELLED}")} | {"第", "卷"}  # of `_CHAPTER`
-# From here to `_NOTES_BEGIN`, patterns match what `fold_case` returns.
+# The next four match what `fold_case` returns.
 _APPARATUS_LINE = re.compile(rf"(?:{words('apparatus')})[\s.:!]*")
 _CONTENTS_LINE = re.compile(rf"(?:{words('contents')})[\s.:]*")
-TRANSCRIBER = (  # the beginning of a transcriber's note or of its heading, after `fold_case`
-    rf"(?:(?:e-?text )?trans[ck]ri\w*['’]?s?['’]?[ -]{{0,9}}(?:notes?|remarks?|comments?|anmerkung(?:en)?|hinweise?|opmerkingen)"
-    rf"(?:\(s\))?\b(?: de transcription)?"
-    rf"|(?:{words('notes')}) (?:[\w'’]{{1,12}} ){{0,5}}['’\w]{{0,2}}(?:transs?[ck]ri|trascri|bewerker|digital)\w*)"
-)
-_NOTES_LINE = re.compile(rf"{TRANSCRIBER}|[^.]{{0,30}}\b(?:errors?|corrections?|changes)\b[^.]{{0,40}}\btranscriber")
-_NOTES_BEGIN = re.compile(
-    rf"{TRANSCRIBER}\W{{0,3}}:"
-    rf"|(?:{words('ebooks')}) (?:{words('ebook_verbs')})\b"
-    r"|(?:le texte|the text|words?|text|passages|der text|de tekst) (?:printed |set )?"
-    r"(?:en italiques?|in italics?|im kursiv\w*|in cursief)"
-    r" (?:dans l['’]original|in the original|are|is|im original|in het origineel)\b"
-)
-_NAMES_TRANSCRIBER = re.compile("transs?[ck]ri|trascri|bewerker|digital")
+_NOTES_LINE = re.compile(rf"(?:{words('transcribers')})(?P<text>\W{{0,3}}:)?|(?P<file>{words('files')})\b")
+_SCENE = re.compile(rf"\W{{0,99}}(?:{words('scenes')})\b")
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
-_SCENE = re.compile(rf"\W{{0,99}}(?:{words('scenes')})\b")  # after `fold_case`
 _CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continued_
 _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _ENDS = re.compile(r"[.!?:…。！？][_*=)\]’”\"']{0,99}$")  # of a sentence
@@ -58,7 +46,6 @@ _QUOTES = "\"“”'‘«»„「『"
 _MAX_HEADING_CHARACTERS = 150  # with its subtitle
 _MAX_TITLE_CHARACTERS = 75  # of a heading detected by its position only
 _MAX_NAME_WORDS = 3  # words of a speaker's name
-_MIN_SPEAKER_SHARE = 0.8  # share of speakers' names with the same blank lines around them
 
 
 def is_chapter(line: str) -> bool:
@@ -74,17 +61,11 @@ def is_contents(line: str) -> bool:
     return _CONTENTS_LINE.fullmatch(fold_case(line.strip(_MARKS))) is not None
 
 
-def is_notes(line: str) -> bool:
-    """Return True if a line is the heading of the transcriber's notes."""
-    folded = fold_case(line)
-    if not _NAMES_TRANSCRIBER.search(folded):  # each alternative contains one of these
-        return False
-    return _NOTES_LINE.fullmatch(folded.strip(_MARKS + "[]:.")) is not None
-
-
-def begins_notes(line: str) -> bool:
-    """Return True if a line begins a transcriber's note without a heading: it describes the file."""
-    return _NOTES_BEGIN.match(fold_case(line.strip(_MARKS + "[]:."))) is not None
+def begins_notes(line: str) -> str:
+    """Return ``heading`` for the heading of a transcriber's notes, ``note`` for the first line of such a note, otherwise ``""``."""
+    line = fold_case(line.strip(_MARKS + "[]:."))
+    match = _NOTES_LINE.match(line)
+    return "" if match is None else "heading" if match.end() == len(line) else "note" if match.lastgroup else ""
 
 
 def is_heading(block: Block, previous: str) -> bool:
@@ -97,7 +78,18 @@ def is_heading(block: Block, previous: str) -> bool:
         return len(block.lines) <= 3 or not is_chapter(text)
     if not previous and block.before == 1 and block.after >= 2 and len(block.lines) == 1 and _SUBTITLE.fullmatch(text):
         return True  # it is closer to the heading above than to the text below
-    return _stands_as_title(block, text, previous)
+    goes_on = previous[-1:] == "," or previous[-1:].isalpha()  # the signature of a letter
+    if text[:1] in _QUOTES or text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
+        return False
+    apart = block.before >= 2 or not previous
+    capitals = _CONTINUED.sub("", text) if "--" in text or "—" in text else text
+    if capitals.upper() == capitals and capitals.lower() != capitals and sum(map(str.isalpha, capitals)) >= 2:
+        return apart or (block.after < 2 and len(text) > 3)
+    if not apart or len(block.lines) > 2 or len(text) > _MAX_TITLE_CHARACTERS:
+        return False
+    if block.before >= 2 and _NUMBERED.match(text):
+        return True
+    return not _ENDS.search(text) or (not previous and title_case(text) and not any(map(str.isdigit, text)))
 
 
 def is_short(block: Block) -> bool:
@@ -113,28 +105,21 @@ def title_case(text: str) -> bool:
 
 
 def speakers(blocks: Iterable[Block]) -> set[str]:
-    """Return the speakers' names of a play, as `plain_name` writes them; an empty set for other books.
+    """Return the names of a play's speakers, as `plain_name` writes them: lines that look like headings, but are repeated.
 
-    A name that occurs once counts if it has the same blank lines around it as the other names.
+    A name that occurs once counts if it has the same blank lines around it as most other names.
     """
-    # The names of speakers look like headings, but are repeated.
-    play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
-    short = [(block, text) for block, text in lines if len(text) <= _MAX_TITLE_CHARACTERS]
-    if not any(_SCENE.match(fold_case(text)) for _, text in short):
-        return set()  # not a play; skip the slow search for headings
-    for block, text in short:
-        if _SCENE.match(fold_case(text)):
-            play = True
-        elif len(text.split()) <= _MAX_NAME_WORDS and not _is_part(text) and is_heading(block, ""):
-            names[plain_name(block)] += 1
-            if play:
-                gaps.setdefault(plain_name(block), []).append((block.before, block.after))
-    if not play or sum(times > 1 for times in names.values()) < 2:
-        return set()
-    known = Counter(gap for name, gaps_of_name in gaps.items() if names[name] > 1 for gap in gaps_of_name)
-    usual = [[gap] for gap, times in known.items() if times >= _MIN_SPEAKER_SHARE * known.total()]
-    return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}
+    short = [(block, text, _SCENE.match(fold_case(text)) is not None) for block, text in lines if len(text) <= _MAX_TITLE_CHARACTERS]
+    candidates = [
+        (plain_name(block), (block.before, block.after))
+        for block, text, is_scene in dropwhile(lambda line: not line[2], short)
+        if not is_scene and len(text.split()) <= _MAX_NAME_WORDS and not _is_part(text) and is_heading(block, "")
+    ]
+    names = Counter(name for name, _ in candidates)
+    gaps = Counter(around for name, around in candidates if names[name] > 1)
+    usual = max(gaps, key=gaps.__getitem__, default=None)
+    return {name for name, around in candidates if names[name] > 1 or (around == usual and "  " not in name)}
 
 
 def _is_part(text: str) -> bool:
@@ -145,18 +130,3 @@ def _is_part(text: str) -> bool:
 def plain_name(block: Block) -> str:
     """Return the only line of a block without marks and the final period, in lowercase; ``""`` if it has several lines."""
     return block.lines[0].strip(_MARKS + ".:").lower() if len(block.lines) == 1 else ""
-
-
-def _stands_as_title(block: Block, text: str, previous: str) -> bool:
-    goes_on = previous[-1:] == "," or previous[-1:].isalpha()  # the signature of a letter
-    if text[:1] in _QUOTES or text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
-        return False
-    apart = block.before >= 2 or not previous
-    capitals = _CONTINUED.sub("", text) if "--" in text or "—" in text else text
-    if capitals.upper() == capitals and capitals.lower() != capitals and sum(map(str.isalpha, capitals)) >= 2:
-        return apart or (block.after < 2 and len(text) > 3)
-    if not apart or len(block.lines) > 2 or len(text) > _MAX_TITLE_CHARACTERS:
-        return False
-    if block.before >= 2 and _NUMBERED.match(text):
-        return True
-    return not _ENDS.search(text) or (not previous and title_case(text) and not any(map(str.isdigit, text)))
