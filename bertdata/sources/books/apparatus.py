@@ -14,9 +14,7 @@ _NOTE = rf"(?:{words('footnotes')}|note(?=\s*\d))(?:\s*({_MARK}))?"
 _GONE = rf"(?P<gone>(?:{words('pictures')}|{words('transcribers')})\b)"
 _OPENS = re.compile(rf"\s*\[\s*_?(?:{_GONE}|{_NOTE}\s*_?[:.]?\s)", re.IGNORECASE)
 # [Illustration: caption] and [Footnote 1: text], also within a block, and with brackets in it.
-_BRACKETED = re.compile(
-    rf"\[\s*_?(?:{_GONE}|(?:{_NOTE}|(\d{{1,4}}))\s*_?:)(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]", re.IGNORECASE
-)
+_BRACKETED = re.compile(rf"\[\s*_?(?:{_GONE}|(?:{_NOTE}|(\d{{1,4}}))\s*_?:)(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]", re.IGNORECASE)
 _DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+(?=\S)")
 _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
 _FOOTNOTES_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{words('footnotes')})[\W_]{{0,99}}")  # after `fold_case`

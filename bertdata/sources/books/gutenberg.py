@@ -43,11 +43,11 @@ def strip_licence(lines: list[str]) -> Parts:
     at = header = header or _sister_header(lines)
     # An end marker ends the book, or the work, only if nothing but a license follows, because a volume can end before the book.
     body: list[str] = []
-    for (mark, kind), (following, next_kind) in pairwise([*marks, (len(lines), "start")]):
-        if mark >= at:
-            body += lines[at:mark]
-            is_licence = kind == "end" and next_kind == "start" and _is_footer(lines[mark:following])
-            at = _after(lines, following if is_licence else mark)
+    for (place, kind), (following, next_kind) in pairwise([*marks, (len(lines), "start")]):
+        if place >= at:
+            body += lines[at:place]
+            is_licence = kind == "end" and next_kind == "start" and _is_footer(lines[place:following])
+            at = _after(lines, following if is_licence else place)
     return Parts(lines[:header], body + lines[at:])
 
 

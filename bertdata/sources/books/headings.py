@@ -62,7 +62,7 @@ def is_contents(line: str) -> bool:
 
 
 def begins_notes(line: str) -> str:
-    """Return ``heading`` for the heading of a transcriber's notes, ``note`` for the first line of such a note, otherwise ``""``."""
+    """Return ``heading`` for the heading of a transcriber's notes, ``note`` for the first line of a note, otherwise ``""``."""
     line = fold_case(line.strip(_MARKS + "[]:."))
     match = _NOTES_LINE.match(line)
     return "" if match is None else "heading" if match.end() == len(line) else "note" if match.lastgroup else ""
@@ -110,15 +110,19 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     A name that occurs once counts if it has the same blank lines around it as most other names.
     """
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
-    short = [(block, text, _SCENE.match(fold_case(text)) is not None) for block, text in lines if len(text) <= _MAX_TITLE_CHARACTERS]
+    short = [
+        (block, text, _SCENE.match(fold_case(text)) is not None) for block, text in lines if len(text) <= _MAX_TITLE_CHARACTERS
+    ]
     candidates = [
         (plain_name(block), (block.before, block.after))
         for block, text, is_scene in dropwhile(lambda line: not line[2], short)
         if not is_scene and len(text.split()) <= _MAX_NAME_WORDS and not _is_part(text) and is_heading(block, "")
     ]
     names = Counter(name for name, _ in candidates)
+    if sum(times > 1 for times in names.values()) < 2:
+        return set()
     gaps = Counter(around for name, around in candidates if names[name] > 1)
-    usual = max(gaps, key=gaps.__getitem__, default=None)
+    usual = max(gaps, key=gaps.__getitem__)
     return {name for name, around in candidates if names[name] > 1 or (around == usual and "  " not in name)}
 
 

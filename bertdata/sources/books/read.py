@@ -24,10 +24,9 @@ from .gutenberg import Parts, header_field, language_code, strip_licence
 
 LICENCE = "as each book states"
 _MAX_LINES = 400_000  # per book; Shakespeare's complete works have half as many
-_FREE_LINES = 20_000  # nonblank lines allowed for any book, even if they are short
-_BYTES_PER_LINE = 32  # one more line per this many bytes; a paragraph takes 40 us to read, a line of verse has 30 to 40 bytes
+_FREE_LINES = 20_000  # allowed for any book, even if they are short
+_MIN_LINE_CHARACTERS = 16  # mean of the other lines; a line of verse has 30
 _BOOK_SUFFIXES = (".txt", ".epub")  # suffixes of books in an archive
-_ONLY_WORDS = f"more than {_FREE_LINES} lines, of one or two words each"
 _MAX_BOOK_BYTES = 64 << 20  # maximum bytes for `read_book`; the longest books of Project Gutenberg have 30 MB
 
 
@@ -45,7 +44,7 @@ def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: i
     Reasons: ``too-large``, ``binary``, ``undecodable``, and those of `read_epub`, `read_archive` and `read_table`.
     """
     if part.end == 0:
-        yield Drop("empty", _id(part.name))
+        yield Drop("empty", _id(part.name)[0])
     elif is_table(part.name):
         for row in read_table(part, "books", columns, max_bytes, encoding=reading.encoding):
             if isinstance(row, Drop | Reject):
@@ -77,41 +76,13 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
 
 
 def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Prose | Drop | Reject:
-    id = _id(name)
-    if name.lower().endswith(".epub"):
-        return _from_epub(id, name, file, reading, max_bytes)
-    data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        return Reject(id, "too-large", f"{name}: more than {max_bytes} bytes")
-    text = decode_or_reject(data, reading.encoding, id, name)
-    return text if isinstance(text, Reject) else _from_text(id, name, text, reading, _stem(name))
-
-
-def _from_text(
-    id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = ""
-) -> Prose | Drop | Reject:
-    """Clean the text of a book; the title and language in its license take precedence over the file's name."""
-    if count_lines(text) > _MAX_LINES:
-        return Reject(id, "too-large", f"{where}: more than {_MAX_LINES} lines")
-    lines = unify_newlines(text).split("\n")
-    if _has_only_words(lines):
-        return Reject(id, "too-large", f"{where}: {_ONLY_WORDS}")
-    parts = strip_licence(lines)
-    if not (paragraphs := clean_parts(parts, reading)):
-        return Drop("no prose" if text.strip() else "empty", id)
-    named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
-    return Prose(id, "books", language or stated, named or title, url, paragraphs, licence=LICENCE)
-
-
-def _has_only_words(lines: list[str]) -> bool:
-    """Return True if a book has too many lines for its size in bytes, such as a word list."""
-    filled = sum(line != "" and not line.isspace() for line in lines)
-    if filled <= _FREE_LINES:
-        return False
-    return filled > _FREE_LINES + sum(len(line.encode("utf-8", "replace")) for line in lines) // _BYTES_PER_LINE
-
-
-def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Prose | Drop | Reject:
+    id, stem = _id(name)
+    if not name.lower().endswith(".epub"):
+        data = file.read(max_bytes + 1)
+        if len(data) > max_bytes:
+            return Reject(id, "too-large", f"{name}: more than {max_bytes} bytes")
+        text = decode_or_reject(data, reading.encoding, id, name)
+        return text if isinstance(text, Reject) else _from_text(id, name, text, reading, stem)
     try:
         epub = read_epub(file, max_bytes)
     except Unreadable as error:
@@ -119,21 +90,38 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     sizes = [sum(map(len, passage.lines)) * (1 if passage.verse else -1) for passage in epub.passages]
     keep_verse = reading.verse == "keep" or (reading.verse == "auto" and sum(sizes) > 0)
     kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
-    lines = [text for passage in kept for line in passage.lines for text in (line, "")]
-    if _has_only_words(lines):
-        return Reject(id, "too-large", f"{name}: {_ONLY_WORDS}")
-    title_page = [""]  # earlier pages are dropped
-    if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep"))):
-        return Drop("no prose", id)
-    language = epub.language.partition("-")[0].lower()
-    return Prose(id, "books", language, epub.title or _stem(name), "", paragraphs, licence=LICENCE)
+    parts = Parts([""], [text for passage in kept for line in passage.lines for text in (line, "")])
+    if reject := _check_lines(id, name, len(parts.body), sum(map(len, parts.body))):
+        return reject
+    paragraphs, language = clean_parts(parts, reading._replace(verse="keep")), epub.language.partition("-")[0].lower()
+    return _book(id, epub.title or stem, language, "", paragraphs)
 
 
-def _id(name: str) -> str:
-    """Return a book's id: its file name without a plain ``.txt``, to keep ``emma.txt`` and ``emma.epub.txt`` apart."""
+def _from_text(
+    id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = ""
+) -> Prose | Drop | Reject:
+    """Clean the text of a book; the title and language in its license are used if the row has none."""
+    if not text or text.isspace():
+        return Drop("empty", id)
+    if reject := _check_lines(id, where, count_lines(text), len(text)):
+        return reject
+    parts = strip_licence(unify_newlines(text).split("\n"))
+    named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
+    return _book(id, named or title, language or stated, url, clean_parts(parts, reading))
+
+
+def _book(id: str, title: str, language: str, url: str, paragraphs: list[str]) -> Prose | Drop:
+    return Prose(id, "books", language, title, url, paragraphs, licence=LICENCE) if paragraphs else Drop("no prose", id)
+
+
+def _check_lines(id: str, where: str, lines: int, characters: int) -> Reject | None:
+    """Reject a book with too many lines for its size, such as a word list: each line takes 40 us to read."""
+    if lines <= min(_MAX_LINES, _FREE_LINES + characters // _MIN_LINE_CHARACTERS):
+        return None
+    return Reject(id, "too-large", f"{where}: {lines} lines in {characters} characters")
+
+
+def _id(name: str) -> tuple[str, str]:
+    """Return a book's id and title by its file name. Only a plain ``.txt`` goes from the id, as in ``emma.txt``."""
     bare = name.removesuffix(".txt")
-    return f"books:{name if bare.endswith('.epub') else bare}"
-
-
-def _stem(name: str) -> str:
-    return PurePosixPath(PurePosixPath(name).name.removesuffix(".txt")).name.removesuffix(".epub")
+    return f"books:{name if bare.endswith('.epub') else bare}", PurePosixPath(bare).name.removesuffix(".epub")
