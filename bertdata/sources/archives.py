@@ -175,7 +175,7 @@ def each_tar_member(
             if broken and broken.reason == "damaged":
                 broken = broken._replace(lost=part.end * (file.count - at) // max(1, file.count))
     except BrokenFile as error:
-        broken = Reject(id, error.reason, error.where, error.lost)
+        broken = error.reject(id)
     if broken:
         yield broken
 

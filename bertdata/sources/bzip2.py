@@ -1,13 +1,10 @@
 """Read bzip2 block by block, starting at any block. Each block has a mark and a checksum, so damage loses only a block or two.
 
 A bzip2 stream is a bit string: a header of four bytes, blocks of up to 900 kB of text, and an end. A block can begin at any bit
-of a byte. It begins with a mark, the first 48 bits of pi in decimal digits, and its checksum. The end also has a mark. Put
-between a header and an end, one block is a valid stream, even if the blocks around it are damaged. If a mark is damaged, the end
-of the block before it cannot be found, so both blocks are lost.
+of a byte. It begins with a mark, the first 48 bits of pi in decimal digits, and its checksum. Put between a header and an end,
+one block is a valid stream. A block contains the 48 bits of a mark by chance once in 35 TB. It is lost and reported.
 
     BZh9 | pi, sum, block | pi, sum, block | root of pi, sum | BZh9 | pi, sum, block | root of pi, sum
-
-A block can contain the 48 bits of a mark by chance, once in 35 TB of compressed data. This block is lost and reported.
 """
 
 from __future__ import annotations
@@ -58,10 +55,9 @@ class Damage(NamedTuple):
 
 
 def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
-    """Decompress the blocks from the one at `start` on. Report damaged blocks and skip them.
+    """Decompress the blocks from the one at `start` on. One Damage covers all failures up to the start of a good block.
 
-    Before each block, except directly after damage, yield an empty Block with its offset. A reader that has enough can stop
-    there, before the block is decompressed. One Damage covers all consecutive failures, up to the start of a good block.
+    Before each block, except directly after damage, yield an empty Block with its offset, where a reader may stop.
     """
     end = file.seek(0, os.SEEK_END)
     broken = None  # offset of the first failure since the last good block
@@ -89,16 +85,12 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
 
 
 def block_starts(path: str, target: int) -> list[int]:
-    """Return the offsets at which to cut a file into ranges of about `target` bytes, sorted, starting with 0.
-
-    Each offset is that of the first block from a multiple of `target` on.
-    """
+    """Return 0 and the offset of the first block from each multiple of `target` on, at which to cut a file into ranges."""
     found, end = [0], size(path)
     with open_file(path, ahead=CHUNK_BYTES) as file:
-        for target_at in range(target, end, target):
-            if target_at > found[-1]:
-                segments = _segments(file, target_at)
-                found += next(([at] for mark, at, *_ in segments if mark == _BLOCK and at >= target_at), [end])
+        for least in range(target, end, target):
+            if least > found[-1]:
+                found += next(([at] for mark, at, *_ in _segments(file, least) if mark == _BLOCK and at >= least), [end])
     return [at for at in found if at < end]
 
 
@@ -106,9 +98,9 @@ def _segments(file: IO[bytes], start: int) -> Iterator[tuple[int, int, bytes, in
     """Cut a file into segments, each from one mark to the next. Bytes before the first mark are a segment without a mark.
 
     Yield the mark, its offset, the bytes of the segment, its first bit in these, and its number of bits.
-    Example: a block begins at bit 3 of byte 100, and the next mark at bit 5 of byte 900. `base` is 100, and `begin` is 3. The
-    next mark is bit 8 * 800 + 5 of `data`, so the segment has 8 * 800 + 5 - 3 bits. Then `base` is 900, and `begin` is 5.
     """
+    # Example: a block begins at bit 3 of byte 100, and the next mark at bit 5 of byte 900. `base` is 100, and `begin` is 3. The
+    # next mark is bit 8 * 800 + 5 of `data`, so the segment has 8 * 800 + 5 - 3 bits. Then `base` is 900, and `begin` is 5.
     file.seek(start)
     data, base = b"", start  # bytes from the open segment on, and their offset in the file
     mark, begin = _NONE, 0  # of the open segment; `begin` is its first bit in `data`
@@ -119,8 +111,7 @@ def _segments(file: IO[bytes], start: int) -> Iterator[tuple[int, int, bytes, in
             if not mark or bit > begin:  # not the mark of the open segment
                 yield mark, base + begin // 8, data[begin // 8 : (bit + 7) // 8], begin % 8, bit - begin
                 mark, begin = following, bit
-        # No block is this long, so a mark is damaged, or this is not bzip2. Yield the segment to bound memory. Keep the last
-        # six bytes, in which a mark may begin.
+        # No block is this long, so a mark is damaged. Yield what there is, but the last six bytes, in which a mark may begin.
         if len(data) - begin // 8 > _MAX_BLOCK_BYTES:
             yield mark, base + begin // 8, data[begin // 8 :], begin % 8, 8 * len(data) - begin
             mark, begin = _NONE, 8 * (len(data) - _MARK_BYTES + 1)
@@ -130,9 +121,8 @@ def _segments(file: IO[bytes], start: int) -> Iterator[tuple[int, int, bytes, in
 
 def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
     """Yield the first bit and the kind of each mark that begins at or after byte `known`."""
-    # This search reads every byte of a dump of 20 GB, so it must be fast. Instead of comparing 16 patterns, look up each pair of
-    # bytes at an even offset in a table of 65,536 flags. Either the first two inner bytes of a mark or the second and third are
-    # such a pair, so no mark is missed. About 1 pair in 2,000 passes, and is then compared in full.
+    # Every byte of a dump of 20 GB is searched, so look up each pair of bytes at an even offset in a table of 65,536 flags: one
+    # such pair is the first two inner bytes of a mark, or the second and third. About 1 pair in 2,000 passes, and is compared.
     even = known - known % 2
     pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
     for pair in (even + 2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
@@ -145,13 +135,11 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
 
 
 def _decompress(data: bytes, shift: int, bits: int) -> list[bytes] | None:
-    """Decompress a block of `bits` bits that begins at bit `shift`. Return the text in parts, or None for a wrong checksum.
-
-    Shift the block to the first bit of a byte, and put a header before it and an end after it, for a complete stream. The
-    checksum of a stream with one block is that of the block, which follows its mark.
-    """
+    """Decompress a block of `bits` bits that begins at bit `shift`. Return the text in parts, or None for a wrong checksum."""
     if not _TRAILER_BITS <= bits <= 8 * _MAX_BLOCK_BYTES:
         return None
+    # Shift the block to the first bit of a byte, and put it between a header and an end. The checksum of a stream with one block
+    # is that of the block, which follows its mark.
     block = int.from_bytes(data, "big") >> 8 * len(data) - shift - bits
     block &= (1 << bits) - 1
     stream = block << _TRAILER_BITS | _END << 32 | (block >> bits - _TRAILER_BITS & 0xFFFFFFFF)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -39,7 +38,7 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
         if path.lower().endswith(".arrow"):
             schema, places = _arrow_batches(path)
         else:
-            with _open_parquet(path) as (file, _, places):
+            with _open_parquet(path) as (file, places):
                 schema = file.schema_arrow
         kinds = {field.name: field.type for field in schema}
     except _FORMAT_ERRORS:  # the task that reads the file reports it
@@ -60,11 +59,10 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
 
 
 @contextlib.contextmanager
-def _open_parquet(path: str) -> Iterator[tuple[Any, list[Any], list[int]]]:
-    """Open a file; yield it, its row groups, and where each begins.
+def _open_parquet(path: str) -> Iterator[tuple[Any, list[int]]]:
+    """Open a file; yield it and the number of the byte at which each row group begins, as if all had the same size.
 
-    The starts are in proportion to unpacked bytes. The columns have the exact offsets, but pyarrow crashes on columns with
-    damaged statistics.
+    The columns have the exact offsets, but pyarrow crashes on columns with damaged statistics.
     """
     length = size(path)
     with open_file(path) as file:
@@ -73,28 +71,27 @@ def _open_parquet(path: str) -> Iterator[tuple[Any, list[Any], list[int]]]:
         if magic == b"PAR1" and _MAX_FOOTER_BYTES < footer < length:  # pyarrow reports other problems without reading the footer
             raise _TooLarge(f"a footer of {footer} bytes: write it with fewer columns or row groups")
         table = pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
-        groups = [table.metadata.row_group(number) for number in range(table.metadata.num_row_groups)]
-        ends = list(accumulate((max(1, group.total_byte_size) for group in groups), initial=0))
-        yield table, groups, [length * end // ends[-1] for end in ends[:-1]]
+        yield table, [length * number // table.num_row_groups for number in range(table.num_row_groups)]
 
 
 def read_parquet(table: Table) -> Rows:
     """Read the row groups that begin in a range, several rows at a time."""
-    part = table.part
+    part, length = table.part, size(table.part.path)
     try:
-        with _open_parquet(part.path) as (file, groups, starts):
+        with _open_parquet(part.path) as (file, starts):
+            groups = [file.metadata.row_group(number) for number in range(len(starts))]
             if (found := sum(group.num_rows for group in groups)) != file.metadata.num_rows:
                 raise ValueError(f"its row groups have {found} of {file.metadata.num_rows} rows")
-            is_dense = sum(group.total_byte_size for group in groups) > _MAX_RATIO * size(part.path)
-            for number, (group, start) in enumerate(zip(groups, starts, strict=True)):
-                if part.start <= start < part.end:
-                    lost = size(part.path) // len(groups)
-                    yield from _read_group(table, file, number, group, lost, _FREE_GROUP_BYTES if is_dense else _MAX_GROUP_BYTES)
+            is_dense = sum(group.total_byte_size for group in groups) > _MAX_RATIO * length
+            for number, group in enumerate(groups):
+                if part.start <= starts[number] < part.end:
+                    most = _FREE_GROUP_BYTES if is_dense else _MAX_GROUP_BYTES
+                    yield from _read_group(table, file, number, group, length // len(groups), most)
     except _FORMAT_ERRORS as error:
         yield _reject(table, part.start, "the file", error, part.end - part.start)
 
 
-def _read_group(table: Table, file: Any, number: int, group: Any, lost: int, max_bytes: int) -> Rows:
+def _read_group(table: Table, file: Any, number: int, group: Any, length: int, max_bytes: int) -> Rows:
     words, unpacked, done = f"row group {number}", group.total_byte_size, 0
     try:
         if unpacked > max_bytes:
@@ -103,12 +100,12 @@ def _read_group(table: Table, file: Any, number: int, group: Any, lost: int, max
         at_once = max(1, min(1024, _BATCH_BYTES * group.num_rows // max(1, unpacked)))
         names = [name for name in table.columns.used if _is_used(file.schema_arrow, name)]
         for batch in file.iter_batches(at_once, row_groups=[number], columns=names, use_threads=False):
-            yield from _read_batch(table, batch, number, words, done, lost)
+            yield from _read_batch(table, batch, number, words, done, length)
             done += batch.num_rows
         if done != group.num_rows:  # a damaged footer
             raise ValueError(f"{done} of {group.num_rows} rows")
     except _FORMAT_ERRORS as error:
-        yield _reject(table, number, words, error, lost)
+        yield _reject(table, number, words, error, length)
 
 
 # --- Arrow ---
@@ -149,29 +146,28 @@ def _arrow_batches(path: str) -> tuple[pa.Schema, list[int]]:
     if any("dictionary<" in str(field.type) for field in schema):
         raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
     with file, contextlib.suppress(*_FORMAT_ERRORS):  # the task that reads the last range reports it
-        places.extend(at for at, message in _arrow_messages(file, file.size() + 1) if message.type == "record batch")
+        places.extend(at for at, _ in _arrow_messages(file, file.size() + 1))
     return schema, places
 
 
 def read_arrow(table: Table) -> Rows:
     """Read the record batches that begin in a range."""
     part = table.part
-    at = place = part.start  # of the message that is read, and where reading has come to
+    at = part.start
     try:
         file, schema = _open_arrow(part.path)
         with file:
             file.seek(max(part.start, file.tell()))
             for at, message in _arrow_messages(file, part.end + (part.end >= file.size())):
-                place = file.tell()
-                words = f"record batch at byte {at}"
+                words, length = f"record batch at byte {at}", file.tell() - at
                 try:
                     batch = pa.ipc.read_record_batch(message, schema)
                 except _FORMAT_ERRORS as error:
-                    yield _reject(table, at, words, error, place - at)
+                    yield _reject(table, at, words, error, length)
                 else:
-                    yield from _read_batch(table, batch, at, words, 0, place - at)
+                    yield from _read_batch(table, batch, at, words, 0, length)
     except _FORMAT_ERRORS as error:
-        yield _reject(table, place, f"after byte {at}", error, max(0, part.end - at))
+        yield _reject(table, at, f"at or after byte {at}", error, max(0, part.end - at))
 
 
 # --- rows of both ---

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import IO, TypeVar
 
-from ..records import Drop, FileRange, Reject
+from ..records import Drop, FileRange
 from ..storage.files import open_file
 
 T = TypeVar("T")
@@ -52,13 +52,6 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
             continue
         offset += skip_line(file)
         yield start, None
-
-
-def check_end(file: IO[bytes], part: FileRange, source: str) -> Iterator[Reject]:
-    """Yield a ``truncated`` reject if, after the last line of a range, the file is shorter than when it was cut into ranges."""
-    if (missing := part.end - file.tell()) > 0:
-        where = f"{part.name}: the file ends {missing} bytes too early"
-        yield Reject(f"{source}:{part.name}:{part.end - missing}", "truncated", where)
 
 
 def or_empty(records: Iterator[T], part: FileRange, source: str) -> Iterator[T | Drop]:

@@ -1,7 +1,6 @@
 """Read plain and compressed files in bounded memory, as blocks or as an open file, and report where they are damaged.
 
-Bzip2 dumps are read from any block on, and after damage. The other formats can only be read from the beginning of the file, so
-everything after damage is lost and reported.
+Bzip2 dumps are read from any block on, and after damage; the other formats from the beginning, and up to damage.
 """
 
 from __future__ import annotations
@@ -20,33 +19,35 @@ from typing import IO, Any, cast
 
 from ..errors import UsageError
 from ..extras import missing_package
+from ..records import FileRange, Reject
 from ..storage.files import open_file
 from . import bzip2
 from .bzip2 import CHUNK_BYTES, STEP_BYTES, Block, Damage
+from .lines import read_lines
 
 UNCUT = (".gz", ".xz", ".zst")  # suffixes of files that can only be read from the beginning
 PACKED = (*UNCUT, ".bz2")
 _MAX_MEMORY_BYTES = 128 << 20  # of a decompressor, as in zstd. Only files compressed with --long or similar options need more
-# Unpacked bytes allowed for a file of any size, and per packed byte beyond that. Text has 3 to 10, all revisions of a page up to
-# 100. A decompression bomb unpacks to more than the disk holds.
+# Unpacked bytes allowed for any file, and per packed byte beyond that. Text has 3 to 10, all revisions of a page up to 100.
 _FREE_BYTES, _MAX_RATIO = 256 << 20, 250
 
 
 class BrokenFile(Exception):
-    """A packed file that cannot be read further: why, where, and the bytes that are lost; 0 for a truncated file."""
+    """A packed file that cannot be read further."""
 
     def __init__(self, damage: Damage, name: str) -> None:
-        self.reason = damage.reason.removesuffix("-stream")  # or ``decompression-bomb``
-        self.where = f"bytes {damage.at}-{damage.end} of {name}: {damage.reason}; what follows is lost"
-        self.lost = 0 if self.reason == "truncated" else damage.end - damage.at
-        super().__init__(self.where)
+        self.damage, self.where = damage, f"bytes {damage.at}-{damage.end} of {name}: {damage.reason}; what follows is lost"
+
+    def reject(self, id: str) -> Reject:
+        """Return a reject: ``truncated``, ``damaged`` or ``decompression-bomb``. What a truncated file lacks is not counted."""
+        (at, end, reason), where = self.damage, self.where
+        return Reject(id, reason.removesuffix("-stream"), where, 0 if reason == "truncated-stream" else end - at)
 
 
 def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
-    """Read a file from the block (plain: the byte) at `start` to its end; the caller stops early if it needs less.
+    """Read a file from the block (plain: the byte; .gz, .xz and .zst: 0) at `start` to its end, or until the caller stops.
 
-    Blocks of a plain file never extend past `end`. Formats other than bzip2 are read from byte 0.
-    A packed file that unpacks to much more than text would ends in a Damage, ``decompression-bomb``.
+    Blocks of a plain file never extend past `end`. A file that unpacks to much more than text ends in a ``decompression-bomb``.
     """
     suffix = _suffix(path)
     with open_file(path) as file:
@@ -67,13 +68,26 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
 
 
 def open_packed(path: str, name: str) -> IO[bytes]:
-    """Open a file for reading, unpacked if it is compressed. Reading raises BrokenFile, with `name` in its message, at damage.
-
-    A damaged bzip2 file is not read further. Only a plain file is seekable.
-    """
+    """Open a file for reading, unpacked if it is compressed. Reading raises BrokenFile, with `name` in its message, at damage."""
     if _suffix(path) not in PACKED:
         return open_file(path)
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(blocks(path), name), CHUNK_BYTES))
+
+
+def lines_of(part: FileRange, max_bytes: int, whole: IO[bytes] | None = None) -> Iterator[tuple[int, bytes | None]]:
+    """Read the lines of a range of a plain file, or of a whole packed file, each with its offset. None: longer than `max_bytes`.
+
+    `whole` is an open copy of the range, if there is one. Raise BrokenFile for damage, and for a file shorter than the range.
+    """
+    is_whole = whole is not None or _suffix(part.path) in PACKED
+    start = 0 if is_whole else part.start
+    with whole or open_packed(part.path, part.name) as file:
+        if start:
+            file.seek(start)
+        for at, line in read_lines(file, None if is_whole else part.end - start, max_bytes):
+            yield start + at, line
+        if not is_whole and (end := file.tell()) < part.end:
+            raise BrokenFile(Damage(end, part.end, "truncated-stream"), part.name)
 
 
 def check_package(path: str) -> None:

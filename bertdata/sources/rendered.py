@@ -17,24 +17,21 @@ import os
 import re
 import shutil
 import tarfile
-import urllib.parse
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
-from functools import lru_cache, partial
+from contextlib import closing
 from html import unescape
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..config.input_kinds import PROJECTS
 from ..errors import StorageError, UsageError
 from ..records import FileRange, Reject
 from ..storage.files import open_file, size
-from ..storage.stamp import stamp
 from .archives import each_tar_member
 from .dumps import Site, as_of
 from .lines import read_lines, split_lines
-from .packed import PACKED, BrokenFile, open_packed
+from .packed import PACKED, BrokenFile, lines_of
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
@@ -47,7 +44,7 @@ _SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
 _HEAD_BYTES = 1 << 14  # of a page of the REST API that names its wiki
 _ATTRIBUTES = re.compile(r"""<(html|base|meta|link|title)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>([^<]*)""")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_HOST = re.compile(rf"([a-z0-9-]{{1,40}})\.(?:m\.)?({'|'.join(PROJECTS)})\.org\Z")
+_HOST = re.compile(rf"(?:https?:)?//([a-z0-9-]{{1,40}})\.(?:m\.)?({'|'.join(PROJECTS)})\.org(?:[:/]|\Z)")
 _DBNAME = re.compile(rf"([a-z0-9_]{{1,40}}?)({'|'.join(name for name in PROJECTS if name != 'wikipedia')}|wiki)\Z")
 
 
@@ -73,16 +70,8 @@ def is_rendered(name: str) -> bool:
 
 
 def read_site(path: str) -> Site:
-    """Read the wiki of a file's first page, once per process and version of the file. Raise UsageError if it has none.
-
-    An .html file without a usable head has no wiki. Its page is rejected.
-    """
-    return _read_site(path, stamp(path))
-
-
-@lru_cache(maxsize=64)
-def _read_site(path: str, version: tuple[Any, ...]) -> Site:
-    with closing(_read(FileRange(Path(path).name, path, 0, size(path)), 64 << 20, PROJECTS[0])) as pages:
+    """Read the wiki of a file's first page. Raise UsageError if it has none, except for .html pages, which are rejected."""
+    with closing(_read(FileRange(Path(path).name, path, 0, size(path)), 64 << 20)) as pages:
         page = next(pages, None)
     if isinstance(page, RenderedPage):
         return page.site
@@ -103,8 +92,7 @@ def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
 
 def read_pages(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[RenderedPage | Reject]:
     """Read the pages of a file range. `pieces` is the directory where large tar files were unpacked."""
-    piece = _piece(pieces, part.path, part.start) if pieces and is_piece(part) else None
-    return _read(part, max_bytes, read_site(part.path).project, piece)
+    return _read(part, max_bytes, _piece(pieces, part.path, part.start) if pieces and is_piece(part) else None)
 
 
 def is_piece(part: FileRange) -> bool:
@@ -130,11 +118,11 @@ def unpack(path: str, starts: list[int], directory: Path, max_bytes: int) -> Non
     temporary = done.with_name(f".tmp-{done.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
-    paths = [temporary / _piece(directory, path, start).name for start in starts]
-    for piece in paths:
+    pieces = [temporary / _piece(directory, path, start).name for start in starts]
+    for piece in pieces:
         piece.touch()
-    lines = _tar_lines(FileRange(Path(path).name, path, 0, total), max_bytes, PROJECTS[0])
-    for piece, group in groupby(lines, lambda found: paths[min(found[0] // PIECE_BYTES, len(paths) - 1)]):
+    lines = _tar_lines(FileRange(Path(path).name, path, 0, total), max_bytes)
+    for piece, group in groupby(lines, lambda found: pieces[min(found[0] // PIECE_BYTES, len(pieces) - 1)]):
         with open(piece, "wb") as file:
             for _, line in group:  # the task of a piece reports its rejects
                 file.write((_MARK + json.dumps(line).encode() if isinstance(line, Reject) else line.lstrip(_MARK)) + b"\n")
@@ -149,21 +137,19 @@ def _piece(directory: Path, path: str, start: int) -> Path:
     return directory / f"html-{hashlib.sha256(path.encode()).hexdigest()[:16]}" / f"{start:015d}.ndjson"
 
 
-def _read(
-    part: FileRange, max_bytes: int, source: str, piece: Path | None = None
-) -> Generator[RenderedPage | Reject, None, None]:
+def _read(part: FileRange, max_bytes: int, piece: Path | None = None) -> Generator[RenderedPage | Reject, None, None]:
     """Read the pages of a file range from the file itself, or from a piece of it."""
     if part.path.lower().endswith(_PAGES):
         with open_file(part.path) as file:
             html = file.read(max_bytes + 1)
-        yield _too_large(part, 0, source, max_bytes) if len(html) > max_bytes else _from_head(html, part, source)
+        yield _too_large(part, 0, max_bytes) if len(html) > max_bytes else _from_head(html, part)
         return
     is_tar = _is_tar(part.path) and piece is None
-    for at, line in (_tar_lines if is_tar else partial(_file_lines, piece))(part, max_bytes, source):
-        yield line if isinstance(line, Reject) else _from_line(line, f"{part.name}: byte {at}", part, source)
+    for at, line in _tar_lines(part, max_bytes) if is_tar else _file_lines(part, max_bytes, piece):
+        yield line if isinstance(line, Reject) else _from_line(line, part, f"{part.name}: byte {at}")
 
 
-def _tar_lines(part: FileRange, max_bytes: int, source: str) -> Iterator[tuple[int, bytes | Reject]]:
+def _tar_lines(part: FileRange, max_bytes: int) -> Iterator[tuple[int, bytes | Reject]]:
     """Read the lines of all files of a tar file, each with its place in the unpacked archive."""
     last = 0
 
@@ -171,39 +157,37 @@ def _tar_lines(part: FileRange, max_bytes: int, source: str) -> Iterator[tuple[i
         if info.isreg() and (file := archive.extractfile(info)):
             yield from ((info.offset_data + at, line) for at, line in read_lines(file, None, max_bytes))
 
-    for found in each_tar_member(part, source, lines):
+    for found in each_tar_member(part, PROJECTS[0], lines):
         if isinstance(found, Reject):
             yield last, found
         elif found[1] is None or found[1].strip():
             last, line = found
-            yield last, _too_large(part, last, source, max_bytes) if line is None else line
+            yield last, _too_large(part, last, max_bytes) if line is None else line
 
 
-def _file_lines(piece: Path | None, part: FileRange, max_bytes: int, source: str) -> Iterator[tuple[int, bytes | Reject]]:
+def _file_lines(part: FileRange, max_bytes: int, piece: Path | None) -> Iterator[tuple[int, bytes | Reject]]:
     """Read the lines of a range of an NDJSON file, or of a piece of a tar file."""
-    path = str(piece or part.path)
-    is_whole = piece is not None or path.lower().endswith(PACKED)
-    start = 0 if is_whole else part.start
     try:
-        with open_packed(path, part.name) as file:
-            if start:
-                file.seek(start)
-            for at, line in read_lines(file, None if is_whole else part.end - start, max_bytes):
-                if line is None:
-                    yield start + at, _too_large(part, start + at, source, max_bytes)
-                elif piece and line.startswith(_MARK):
-                    yield start + at, Reject(*json.loads(line[1:]))
-                elif line.removeprefix(codecs.BOM_UTF8).strip():
-                    yield start + at, line
+        for at, line in lines_of(part, max_bytes, open_file(str(piece)) if piece else None):
+            if line is None:
+                yield at, _too_large(part, at, max_bytes)
+            elif piece and line.startswith(_MARK):
+                yield at, Reject(*json.loads(line[1:]))
+            elif line.removeprefix(codecs.BOM_UTF8).strip():
+                yield at, line
     except BrokenFile as error:
-        yield 0, Reject(f"{source}:{part.name}", error.reason, error.where, error.lost)
+        yield 0, error.reject(f"{PROJECTS[0]}:{part.name}")
 
 
-def _too_large(part: FileRange, at: int, source: str, max_bytes: int) -> Reject:
-    return Reject(f"{source}:{part.name}", "too-large", f"{part.name}: byte {at}: a page of more than {max_bytes} bytes")
+def _too_large(part: FileRange, at: int, max_bytes: int) -> Reject:
+    return _reject(part, "too-large", f"{part.name}: byte {at}: a page of more than {max_bytes} bytes")
 
 
-def _from_line(line: bytes, where: str, part: FileRange, source: str) -> RenderedPage | Reject:
+def _reject(part: FileRange, reason: str, where: str, lost: int = 0) -> Reject:
+    return Reject(f"{PROJECTS[0]}:{part.name}", reason, where, lost)
+
+
+def _from_line(line: bytes, part: FileRange, where: str) -> RenderedPage | Reject:
     """Read a page of an Enterprise HTML dump."""
     try:
         page = json.loads(line)
@@ -216,17 +200,16 @@ def _from_line(line: bytes, where: str, part: FileRange, source: str) -> Rendere
         revision = str((page.get("version") or {}).get("identifier", ""))
         "".join((dbname, title, url, language, html)).encode()  # JSON can contain half a character
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        where = f"{where}: {type(error).__name__}: {str(error)[:100]}"
         reason = "bad-utf-8" if isinstance(error, UnicodeError) else "malformed-json"
-        return Reject(f"{source}:{part.name}", reason, where, len(line))
+        return _reject(part, reason, f"{where}: {type(error).__name__}: {str(error)[:100]}", len(line))
     known = _DBNAME.fullmatch(dbname)
     project = known[2] if known and known[2] != "wiki" else PROJECTS[0]
     site = Site(dbname, language, url[: url.rfind("/") + 1], {}, project)
     revised = as_of(part.name, str(page.get("date_modified") or ""))
-    return RenderedPage(f"{site.dbname}:{number}", site, title, site.url(title, revision), html, namespace, revised, where)
+    return RenderedPage(f"{dbname}:{number}", site, title, site.url(title, revision), html, namespace, revised, where)
 
 
-def _from_head(html: bytes, part: FileRange, source: str) -> RenderedPage | Reject:
+def _from_head(html: bytes, part: FileRange) -> RenderedPage | Reject:
     """Read a page of the REST API, whose head names its wiki, number and revision."""
     text = html.decode("utf-8", "replace")
     found: dict[str, str] = {}
@@ -234,14 +217,11 @@ def _from_head(html: bytes, part: FileRange, source: str) -> RenderedPage | Reje
         given = {key: first or second for key, first, second in _ATTRIBUTE.findall(attributes)}
         key = {"html": "about", "base": "base", "title": "title"}.get(name) or given.get("property") or given.get("rel") or ""
         found[key] = given.get("content") or given.get("about" if name == "html" else "href") or content
-    host = None
-    with suppress(ValueError):  # an address such as https://[
-        base = urllib.parse.urljoin("https://x/", found.get("dc:isVersionOf") or found.get("base") or "")
-        host = _HOST.search(urllib.parse.urlsplit(base).hostname or "")
-    number, title = found.get("mw:pageId", ""), unescape(found.get("title", "")).strip() or Path(part.name).stem
+    host, number = _HOST.match(found.get("dc:isVersionOf") or found.get("base") or ""), found.get("mw:pageId", "")
     if host is None or not _NUMBER.fullmatch(number):
-        where = f"{part.name}: its head does not name a wiki and the number of the page, as pages of the REST API do"
-        return Reject(f"{source}:{part.name}", "no-id", where, len(html))
+        problem = "its head does not name a wiki and the number of the page, as pages of the REST API do"
+        return _reject(part, "no-id", f"{part.name}: {problem}", len(html))
+    title = unescape(found.get("title", "")).strip() or Path(part.name).stem
     language, project = host[1], host[2]
     dbname = language.replace("-", "_") + ("wiki" if project == PROJECTS[0] else project)
     site = Site(dbname, language, f"https://{language}.{project}.org/wiki/", {}, project)

@@ -1,7 +1,7 @@
 """Read tables of texts: JSON lines, CSV and TSV here, Parquet and Arrow in `bertdata.sources.columnar`.
 
-A range of a table is a run of complete lines, row groups or record batches. A broken row costs itself, and a broken row group or
-batch costs itself; a compressed text file or one that lost its place is not read further.
+A range of a table is a run of complete lines, row groups or record batches. A broken row, row group or batch costs itself; a
+compressed text file is not read further.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..credentials import hide
 from ..errors import few
 from ..records import Drop, FileRange, Reject
 from .encodings import MARK_BROKEN, REPAIR, BinaryData, encoding_of
-from .lines import check_end, or_empty, read_lines, split_lines
-from .packed import PACKED, BrokenFile, check_package, open_packed
+from .lines import or_empty, split_lines
+from .packed import PACKED, BrokenFile, check_package, lines_of, open_packed
 
 _OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
@@ -92,14 +92,9 @@ class Table(NamedTuple):
             return self.reject(at, words, "too-large", f"a text of more than {self.max_bytes} bytes")
         return Row(id, title, language, hide(url), value)
 
-    def open(self, start: int = 0) -> IO[bytes]:
-        """Open a text file, unpacked if its name says that it is packed. A plain file is read from `start` on."""
-        if self.data is not None:
-            return io.BytesIO(self.data)
-        opened = open_packed(self.part.path, self.part.name)
-        if start:
-            opened.seek(start)
-        return opened
+    def open(self) -> IO[bytes]:
+        """Open a text file, unpacked if its name says that it is packed."""
+        return open_packed(self.part.path, self.part.name) if self.data is None else io.BytesIO(self.data)
 
 
 def _names(names: Iterable[str]) -> str:
@@ -112,11 +107,7 @@ def is_table(name: str) -> bool:
 
 
 def split_table(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
-    """Cut a table of `length` bytes into ranges of about `target` bytes, made of complete lines, row groups or record batches.
-
-    Raise UsageError if the table lacks a required column. An unreadable table is not cut: the task that reads it reports the
-    problem.
-    """
+    """Cut a table of `length` bytes into ranges of about `target` bytes. Raise UsageError if it lacks a required column."""
     name = path.lower()
     if name.endswith((".parquet", ".arrow")):
         from . import columnar  # importing Arrow takes 0.1 s
@@ -149,7 +140,7 @@ def _read(table: Table) -> Rows:
         else:
             yield from _read_delimited(table) if name.endswith(DELIMITED) else _read_json_lines(table)
     except BrokenFile as error:
-        yield Reject(f"{table.source}:{part.name}:{part.start}", error.reason, error.where, error.lost)
+        yield error.reject(f"{table.source}:{part.name}:{part.start}")
 
 
 # --- JSON lines ---
@@ -157,21 +148,16 @@ def _read(table: Table) -> Rows:
 
 def _read_json_lines(table: Table) -> Rows:
     """Read one object per line; blank lines are skipped."""
-    part, is_plain = table.part, not table.part.name.lower().endswith(PACKED)
     with table.open() as opened:
         if opened.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            if part.start == 0:
+            if table.part.start == 0:
                 yield table.reject(0, "the file", "undecodable", "UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
             return
-    with table.open(part.start) as opened:
-        for start, line in read_lines(opened, part.end - part.start if is_plain else None, table.max_bytes):
-            at = part.start + start
-            if line is None:
-                yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")
-            elif line.removeprefix(codecs.BOM_UTF8).strip():
-                yield _from_json(table, at, line)
-        if is_plain:
-            yield from check_end(opened, part, table.source)
+    for at, line in lines_of(table.part, table.max_bytes, None if table.data is None else table.open()):
+        if line is None:
+            yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")
+        elif line.removeprefix(codecs.BOM_UTF8).strip():
+            yield _from_json(table, at, line)
 
 
 def _from_json(table: Table, at: int, line: bytes) -> Row | Drop | Reject:

@@ -6,7 +6,7 @@ import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
@@ -16,8 +16,9 @@ from ..records import Drop, FileRange, Prose, Reject
 from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
-from .lines import MAX_LINES, check_end, count_lines, paragraphs, read_lines, split_lines, to_blank_line, unify_newlines
+from .lines import MAX_LINES, count_lines, paragraphs, read_lines, split_lines, to_blank_line, unify_newlines
 from .lists import drop_lists, drop_markdown
+from .packed import BrokenFile, lines_of
 from .tables import Columns, is_table, read_table, split_table
 
 LICENCE = "as its owner states"
@@ -94,13 +95,15 @@ def _read(part: FileRange, reading: Reading, data: bytes | None = None) -> Itera
             else:
                 yield _document(row.id, row.title, row.language, row.url, row.text)
         return
-    with open_file(part.path) if data is None else io.BytesIO(data) as plain:
-        plain.seek(part.start)
-        if reading.documents == "file":
+    whole = None if data is None else io.BytesIO(data)
+    if reading.documents == "file":
+        with whole or open_file(part.path) as plain:
             yield _whole_file(plain, part, reading)
-        else:
-            yield from _documents_of_lines(plain, part, reading)
-            yield from check_end(plain, part, "text")
+        return
+    try:
+        yield from _documents_of_lines(lines_of(part, reading.max_bytes, whole), part, reading)
+    except BrokenFile as error:  # the file is shorter than when it was cut into ranges
+        yield error.reject(f"text:{part.name}:{part.start}")
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Prose | Drop | Reject:
@@ -125,13 +128,14 @@ def _whole_file(file: IO[bytes], part: FileRange, reading: Reading) -> Prose | D
     return _document(id, PurePosixPath(part.name).stem, "", "", drop(unify_newlines(text), reading.dropped))
 
 
-def _documents_of_lines(file: IO[bytes], part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reject]:
+def _documents_of_lines(
+    file: Iterable[tuple[int, bytes | None]], part: FileRange, reading: Reading
+) -> Iterator[Prose | Drop | Reject]:
     """Read the documents of a file of lines, each of which is a paragraph."""
     by_lines, most = reading.documents == "lines", reading.max_bytes
     lines: list[bytes] = []
     begin = held = count = 0  # of the current document: its first byte, its bytes, and its lines
-    for start, line in read_lines(file, part.end - part.start, most):
-        at = part.start + start
+    for at, line in file:
         if line is None and by_lines:
             where = f"{part.name}: byte {at}: a line of more than {most} bytes"
             yield Reject(f"text:{part.name}:{at}", "too-large", where)

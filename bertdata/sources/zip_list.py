@@ -19,6 +19,7 @@ class TooLarge(ValueError):
 
 def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
     """Open a zip file whose list of members has at most `max_list_bytes` bytes. Raise `TooLarge` or one of `BROKEN_ZIP`."""
+    outside = zipfile.BadZipFile("its list of files leads out of it")
     try:
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # opening it would read a list of any size
         if end and end[_LIST_BYTES] > max_list_bytes:
@@ -27,7 +28,7 @@ def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
     except OSError as error:
         if error.errno != errno.EINVAL:  # a position before the beginning of the file
             raise
-        raise zipfile.BadZipFile("its list of files leads out of it") from None
+        raise outside from None
     if any(info.header_offset < 0 for info in archive.infolist()):
-        raise zipfile.BadZipFile("its list of files leads out of it")
+        raise outside
     return archive
