@@ -120,11 +120,7 @@ def _request(method: str, session: requests.Session, url: str, *accepted: int, *
     import requests
 
     try:
-        try:
-            opened = session.request(method, url, headers=headers, stream=True, timeout=_TIMEOUTS_S, allow_redirects=True)
-        except ValueError as error:  # a redirect to something that is not an address
-            raise requests.exceptions.InvalidURL(url) from error
-        with opened as response:
+        with session.request(method, url, headers=headers, stream=True, timeout=_TIMEOUTS_S, allow_redirects=True) as response:
             if response.status_code not in (200, 206, *accepted):
                 advice = "set `contact`" if response.status_code in (401, 403) else "check the address, or try again later"
                 raise TransferError(f"{url}: the server answers {response.status_code} {response.reason}: {advice}")
@@ -172,22 +168,19 @@ def _fetch(file: RemoteFile, directory: Path, session: requests.Session, progres
     if _is_right(target, file):
         progress(file.name, file.size)
         return
-    if part.is_symlink() or _size(part) > file.size:
+    if part.is_symlink():
         part.unlink()
     failures = restarts = 0
     while not _is_right(part, file):
-        if part.exists() and _size(part) == file.size:
+        before = _size(part)
+        if part.exists() and before >= file.size:
             part.unlink()  # it continued a part of another version, so try again from the beginning
             restarts += 1
             if restarts == 2:
                 problem = f"{file.url} does not match its checksum, twice in a row"
                 raise VerificationError(f"{problem}. Try again later, or another server with `base_url`")
-        before = _size(part)
         try:
             _continue(file, part, session, progress, stopped)
-            if before < _size(part) or _size(part) == file.size:
-                continue
-            raise BrokenConnection(f"{file.url}: the connection ends early: run the same command again later")
         except BrokenConnection:
             failures = 1 if _size(part) > before else failures + 1
             if failures >= _MAX_TRIES or stopped.is_set():
@@ -205,27 +198,26 @@ def _is_right(path: Path, file: RemoteFile) -> bool:
 def _continue(file: RemoteFile, part: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
     """Append what a response has to a partial file."""
     at = _size(part)
-    with _request("GET", session, file.url, 416, **({"Range": f"bytes={at}-"} if at else {})) as response:
+    headers = {"Range": f"bytes={at}-"} if at else {}
+    with storage_errors(f"cannot write {part}"), _request("GET", session, file.url, 416, **headers) as response:
         if response.status_code == 416 or response.headers.get("Content-Encoding", "identity") != "identity":
             part.unlink(missing_ok=True)
             raise BrokenConnection(f"{file.url}: the server does not continue at byte {at}")
         at = at if response.headers.get("Content-Range", "").startswith(f"bytes {at}-") else 0
-        with storage_errors(f"cannot write {part}"):
-            output = open(part, "ab" if at else "wb")  # noqa: SIM115  # errors of the disk and the network are kept apart
-        with output:
+        with open(part, "ab" if at else "wb") as output:
             for block in response.iter_content(_BLOCK_BYTES):
                 at += len(block)
                 if at > file.size:
                     output.truncate(0)
                     raise VerificationError(f"{file.url} has more than the {file.size} bytes that were published")
-                with storage_errors(f"cannot write {part}"):
-                    output.write(block)
+                output.write(block)
                 progress(file.name, at)
                 if stopped.is_set():
                     raise TransferError("the download was stopped: run the same command again, it continues where it stopped")
-            with storage_errors(f"cannot write {part}"):
-                output.flush()
-                os.fsync(output.fileno())
+            output.flush()
+            os.fsync(output.fileno())
+    if at < file.size:
+        raise BrokenConnection(f"{file.url}: the connection ends early: run the same command again later")
 
 
 def _part(directory: Path, file: RemoteFile) -> Path:
