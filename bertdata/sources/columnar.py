@@ -193,39 +193,27 @@ def _is_used(schema: pa.Schema, name: str) -> bool:
     return at >= 0 and bool(_is_text(schema.types[at]) or pa.types.is_integer(schema.types[at]))
 
 
-def _read_batch(table: Table, batch: Any, at: int, words: str, first: int, lost: int) -> Rows:
+def _read_batch(table: Table, batch: Any, at: int, words: str, first: int, length: int) -> Rows:
     """Yield the rows of a batch, numbered from `first`."""
+    columns, is_valid = {name: batch.column(name) for name in table.columns.used if _is_used(batch.schema, name)}, True
     try:
         if batch.nbytes > _MAX_BATCH_BYTES:
             raise _TooLarge(f"a batch of rows that would unpack to {batch.nbytes} bytes")
-        columns = {name: batch.column(name) for name in table.columns.used if _is_used(batch.schema, name)}
-        columns = {name: column.view(_in_bytes(column.type)) for name, column in columns.items()}
         for column in columns.values():
             column.validate(full=True)  # offsets of a damaged file can point anywhere, and reading them would crash
     except _FORMAT_ERRORS as error:
-        yield _reject(table, at, words, error, lost)
-        return
+        if isinstance(error, _TooLarge) or any(
+            column.type.num_fields or pa.types.is_dictionary(column.type) for column in columns.values()
+        ):
+            yield _reject(table, at, words, error, length)
+            return
+        is_valid = False  # find the broken rows; each row of a nested type would need all values
     for number in range(batch.num_rows):
         place = f"{at}:{first + number}", f"{words}, row {first + number}"
         try:
-            yield table.row(*place, {name: _decoded(column[number].as_py()) for name, column in columns.items()})
-        except UnicodeDecodeError as error:
-            yield table.reject(*place, "bad-utf-8", f"{error.reason} at byte {error.start} of the text")
+            if not is_valid:
+                for column in columns.values():
+                    column.slice(number, 1).validate(full=True)
+            yield table.row(*place, {name: column[number].as_py() for name, column in columns.items()})
         except _FORMAT_ERRORS as error:
-            yield table.reject(*place, "damaged", str(error))
-
-
-def _in_bytes(kind: Any) -> Any:
-    """Return a type with its strings replaced by bytes, so that each string is decoded, and can fail, separately."""
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _in_bytes(kind.value_type), kind.ordered)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(_in_bytes(kind.value_type))
-    binary = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
-    return binary.get(kind, kind)
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode()
-    return [_decoded(part) for part in value] if isinstance(value, list) else value
+            yield table.reject(*place, "bad-utf-8" if "UTF8" in str(error) else "damaged", str(error))

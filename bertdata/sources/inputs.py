@@ -27,7 +27,7 @@ _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # page range of a dump file: ``
 _CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # cache files of `datasets` next to a mapped dataset
 _WIKI = re.compile(r"wiki_\d{2,}(?:\.bz2|\.gz)?")  # output of WikiExtractor
 _MAX_LINE_BYTES = 64 << 20  # of the first line of a file of JSON
-_PACKERS = (*PACKED, ".7z", ".zip", ".lz4", ".lzma", ".br")
+_NEVER_READ = (".7z", ".lz4", ".lzma", ".br")
 
 
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: set[str] | None = None) -> list[tuple[str, str]]:
@@ -76,15 +76,12 @@ def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]
         raise UsageError(f"{option} {pattern}: {problem}", field=field)
     if not matches:
         none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
-        there = (
-            f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])}{_advice(unread[0], suffixes)})"
-            if unread
-            else ""
-        )
+        if unread:
+            none += f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])}{_advice(unread[0], suffixes)})"
         quote = ", and quote a glob" if glob.has_magic(pattern) else ""
-        advice = f"check the path{quote}. Supported: {', '.join(suffixes)}"
-        raise NoInputError(f"{option} {pattern}: {none}{there}: {advice}", field=field)
-    return matches
+        supported = ", ".join(suffixes)
+        raise NoInputError(f"{option} {pattern}: {none}: check the path{quote}. Supported: {supported}", field=field)
+    return [os.path.abspath(match) for match in matches] if isinstance(path, Path) else matches
 
 
 def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
@@ -93,7 +90,7 @@ def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
     is_json = name.endswith((".json", *(f".json{packer}" for packer in PACKED)))
     if _has_suffix(name, suffixes) and not is_json:
         return True
-    is_other = _has_suffix(name, (*_PACKERS, *(suffix for kind in INPUTS.values() for suffix in kind.suffixes)))
+    is_other = _has_suffix(name, (*_NEVER_READ, *(suffix for kind in INPUTS.values() for suffix in kind.suffixes)))
     if JSON_LINES[0] not in suffixes or not (is_json or _WIKI.fullmatch(name) or (is_named and not is_other)):
         return False
     with contextlib.suppress(BrokenFile, ValueError, RecursionError), open_packed(path, path) as file:
@@ -115,7 +112,7 @@ def _advice(path: str, suffixes: Sequence[str]) -> str:
     if JSON_LINES[0] in suffixes and name.lower().endswith(JSON_LINES):
         how = f"convert an object with jq -c . {name} > {stem}.jsonl, an array with jq -c '.[]'"
         return f", whose first line is not a JSON object: {how}"
-    if suffix.lower() in _PACKERS:
+    if suffix.lower() in (*PACKED, *_NEVER_READ, ".zip"):
         return f": unpack it, or recompress it as {stem}.bz2" if _has_suffix(f"{stem}.bz2", suffixes) else ": unpack it"
     return next((f": use --{option}" for option, kind in INPUTS.items() if _has_suffix(name, kind.suffixes)), "")
 
@@ -131,10 +128,11 @@ def _local(path: Path) -> list[str]:
     while glob.has_magic(str(root)):
         root = root.parent
     files: list[str] = []
-    for hit in root.glob(str(path.relative_to(root))):
-        steps, parents = hit.relative_to(root).parts, hit.relative_to(root).parents
-        hidden = any(step.startswith(".") and step not in path.parts for step in steps)
-        if not hidden and not any((root / parent / ".bertdata").is_dir() for parent in [*parents][:-1]):
+    pattern = re.sub(r"(?<=[^/])\*\*|\*\*(?=[^/])", "*", str(path.relative_to(root)))  # in a name, ** is *
+    for hit in root.glob(pattern):
+        below = hit.relative_to(root)
+        is_hidden = any(step.startswith(".") and step not in path.parts for step in below.parts)
+        if not is_hidden and not any((root / parent / ".bertdata").is_dir() for parent in [*below.parents][:-1]):
             files += _below(hit) if hit.is_dir() else [str(hit)] if hit.is_file() else []
     return files
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -133,7 +134,10 @@ def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Bloc
     elif suffix == ".gz":
         texts = iter(partial(gzip.GzipFile(fileobj=file).read1, STEP_BYTES), b"")
     else:
-        zstd = _zstd(path)
+        try:
+            zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        except ImportError as error:
+            raise missing_package(f"{path}: reading .zst needs backports.zstd", "zstd", error) from None
         errors.append(zstd.ZstdError)
         window = {zstd.DecompressionParameter.window_log_max: _MAX_MEMORY_BYTES.bit_length() - 1}
         texts = iter(partial(zstd.ZstdFile(file, options=window).read1, STEP_BYTES), b"")
@@ -147,17 +151,6 @@ def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Bloc
             how = "xz -dc" if suffix == ".xz" else "zstd -dc --long=31"
             raise UsageError(f"{problem}. Recompress it: {how} {Path(path).name} | bzip2 > {Path(path).stem}.bz2") from None
         yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "damaged-stream")
-
-
-def _zstd(path: str) -> Any:
-    try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-    except ImportError as error:
-        raise missing_package(f"{path}: reading .zst needs backports.zstd", "zstd", error) from None
-    return zstd
 
 
 def _read_xz(file: IO[bytes]) -> Iterator[bytes]:

@@ -47,6 +47,8 @@ def books(tmp_path: Path) -> Path:
         ("", ["austen/emma.txt", "doyle/sign.txt", "z.txt"]),
         ("**/*.txt", ["austen/emma.txt", "doyle/sign.txt", "z.txt"]),
         ("*/*.txt", ["austen/emma.txt", "doyle/sign.txt"]),
+        ("a**/*.txt", ["emma.txt"]),
+        ("doyle/../aus*/../z*.txt", ["z.txt"]),
         ("doyle/*", ["sign.txt"]),
         ("*", ["austen/emma.txt", "doyle/sign.txt", "z.txt"]),
         ("[az]*", ["austen/emma.txt", "z.txt"]),

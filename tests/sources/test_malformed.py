@@ -194,7 +194,7 @@ ROWS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "flipped-length.arrow": ("truncated", lambda: flipped(arrow(table()), 5)),
     "after-end.arrow": ("truncated", lambda: arrow(table()) + b"more"),
     "latin.arrow": ("bad-utf-8", lambda: arrow(pa.table({"text": pa.array([b"caf\xe9", b"Tea."]).view(pa.string())}))),
-    "offsets.arrow": ("damaged", lambda: arrow(pa.table({"text": ["Tea and tea.", "Cake."]})).replace(OFFSETS, OUTSIDE)),
+    "offsets.arrow": ("damaged damaged", lambda: arrow(pa.table({"text": ["Tea and tea.", "Cake."]})).replace(OFFSETS, OUTSIDE)),
 }
 PLAIN = ["zero.txt", "blank.txt", "png.txt", "utf-16-odd.txt", "large.txt"]  # which --text reads as well
 
