@@ -6,7 +6,7 @@ by the classes that wikis give them. The lines then pass through the last steps 
 the sentences of formulas.
 
     >>> html = '<p><b>Rome</b><sup typeof="mw:Extension/ref">[1]</sup> is a city.</p><ul><li>Italy</li></ul>'
-    >>> extract_rendered(html, language="en")
+    >>> read_rendered(html, Extractor(language="en")).paragraphs
     ['Rome is a city.']
 """
 
@@ -49,7 +49,7 @@ _BOX = re.compile(
     r"(?:^|\s)(?:thumb|navbox|infobox|hatnote|dablink|noprint|gallery|reflist|references|mw-references-wrap|mw-cite-backlink"
     r"|mw-editsection|mw-headline-anchor|metadata|sidebar|[acfot]?mbox|sistersitebox|side-box|inline-template|toc|catlinks"
     r"|shortdescription|coordinates|geo|mw-kartographer\w*"
-    r"|printfooter|error|navigation-not-searchable|plainlinks-metadata|portal-?bar|portalbox|succession-box|stub|asbox)(?=$|[\s_-])",
+    r"|printfooter|error|navigation-not-searchable|plainlinks-metadata|portal-?bar|portalbox|succession-box|stub|asbox|ext-discussiontools)(?=$|[\s_-])",
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
@@ -249,22 +249,6 @@ def _plain(html: str) -> str:
     """Return the text of a piece of HTML."""
     root = _parsed(html) if "<" in html or "&" in html else None
     return html if root is None else "".join(root.itertext())
-
-
-def extract_rendered(
-    html: str, *, language: str = "", variant: str = "", math: str = "text", list_introductions: str = "drop"
-) -> list[str]:
-    """Return the paragraphs of running prose of a rendered page, in order, one line each.
-
-    Args:
-        html: The page in Parsoid's HTML, as in the "Enterprise HTML" dumps and from Wikimedia's REST API.
-        language: The wiki's code ("en", "zh").
-        variant: The variant whose words are chosen ("zh-tw"); without it the first one.
-        math: "text", "tex" or "drop", as for `Extractor`.
-        list_introductions: "drop" or "keep", as for `Extractor`.
-    """
-    found = read_rendered(html, Extractor(language=language, variant=variant, math=math, list_introductions=list_introductions))
-    return found.paragraphs if found else []
 
 
 def read_rendered(html: str, extractor: Extractor) -> Extraction | None:

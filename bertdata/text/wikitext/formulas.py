@@ -10,32 +10,26 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from .inline import decode_entities
 from .marks import FORMULA, HOLE, OBJECT, VANISHED, shield
-from .tex import bracketed, script, tex_to_text
+from .tex import script, tex_to_text
 
 CHOICES = ("text", "tex", "drop")
 _STOP = re.compile(r"[.。](?=(?:\s|\\[,;! ]|~|\}|\\end\{[a-z*]*\})*$)")  # ends the sentence with the formula
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 _FIGURES = re.compile(r"<(su[pb])\b[^<>]*>((?:[+\u2212-]|&minus;)?[0-9]{1,9}[+\u2212-]?)</\1\s*>", re.IGNORECASE)
+_NOTE = re.compile(r"(?<=[。！？])<sup\b[^<>]*>[+\u2212-]?[0-9]{1,9}[+\u2212-]?</sup\s*>", re.IGNORECASE)
 _STAND_IN = "Formula"  # replaces a formula that is not written during sentence splitting, because it acts as a noun
 
 
 def scripts_of_tags(text: str) -> str:
-    """Return wikitext with the content of ``<sup>`` and ``<sub>`` raised and lowered, or a hole if that is not possible.
-
-    >>> scripts_of_tags("''x''<sub>''i''</sub><sup>&minus;1</sup>"), scripts_of_tags("''T''<sub>c</sub>") == f"''T''{HOLE}"
-    ("''x''ᵢ⁻¹", True)
-    """
-    return _TAG.sub(lambda tag: _script(tag[1].lower(), tag[2]), text) if "<" in text else text
+    """Return wikitext with the content of ``<sup>`` and ``<sub>`` raised and lowered, or a hole if that is not possible."""
+    return _TAG.sub(_script, text) if "<" in text else text
 
 
-@lru_cache(maxsize=1 << 12)
-def _script(name: str, content: str) -> str:
-    """Return the text of ``<sup>`` or ``<sub>``; cached, because a page repeats the same few."""
-    shown = script(name, decode_entities(content.replace("''", "").replace("'", "′")))
+def _script(tag: re.Match[str]) -> str:
+    shown = script(tag[1].lower(), decode_entities(tag[2].replace("''", "").replace("'", "′")))
     return HOLE if shown is None else shown
 
 
@@ -47,18 +41,14 @@ def figures_of_tags(text: str) -> str:
     >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup>, 1<sup>st</sup>"), figures_of_tags("茶。<sup>2</sup>")
     ('10⁻⁶ m², 1<sup>st</sup>', '茶。')
     """
-    return _FIGURES.sub(_figure, text) if "<" in text else text
-
-
-def _figure(tag: re.Match[str]) -> str:
-    before = tag.string[max(tag.start() - 1, 0) : tag.start()]
-    return "" if before and before in "。！？" and tag[1] in ("sup", "SUP") else _script(tag[1].lower(), tag[2])
+    return _FIGURES.sub(_script, _NOTE.sub("", text)) if "<" in text else text
 
 
 # The notation of mhchem: numbers after an element or a bracket are subscripts, charges and text after "^" superscripts.
 _CHARGE = re.compile(r"\^(?:\{[^{}]*\}|[0-9]*[-+−]|[0-9]+)|(?<=[\w)\]}])(?:\([0-9]*[-+−]\)|[+-](?=$|[\s)\]},]))")
 _COUNT = re.compile(r"_(?:\{[^{}]*\}|[0-9]+|[A-Za-z])|(?<=[A-Za-z)\]}])[0-9]+")
 _SIGNS = {"<=>": " ⇌ ", "<->": " ↔ ", "->": " → ", "<-": " ← ", "*": "·", "#": "≡", "{}": ""}
+_SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 _UNKNOWN = re.compile(r"[\^_{}\\$&<>]|[→⇌↔←] \[")
 
 
@@ -67,10 +57,8 @@ def chemical(parts: Sequence[str]) -> str:
 
     Unknown notation becomes a hole.
 
-    >>> scripts_of_tags(chemical(["2 H2 + O2 -> 2 H2O"])), scripts_of_tags(chemical(["SO4^2- + Ca^{2+}"]))
-    ('2 H₂ + O₂  →  2 H₂O', 'SO₄²⁻ + Ca²⁺')
-    >>> chemical(["SO", "4", "2-"])
-    'SO<sub>4</sub><sup>2−</sup>'
+    >>> scripts_of_tags(chemical(["2 H2 + O2 -> 2 H2O"])), chemical(["SO", "4", "2-"])
+    ('2 H₂ + O₂  →  2 H₂O', 'SO<sub>4</sub><sup>2−</sup>')
     """
     shown = ""
     for part in map(str.strip, parts if len(parts) > 1 else ()):
@@ -79,17 +67,10 @@ def chemical(parts: Sequence[str]) -> str:
         shown += f"<sup>{part.replace('-', '−')}</sup>" if raised else f"<sub>{part}</sub>" if lowered else part
     if len(parts) != 1:
         return shown
-    formula = parts[0]
-    for sign, text in _SIGNS.items():
-        formula = formula.replace(sign, text)
-    formula = _CHARGE.sub(lambda charge: f"<sup>{charge[0].strip('^(){}').replace('-', '−')}</sup>", formula.strip())
+    formula = _SIGN.sub(lambda sign: _SIGNS[sign[0]], parts[0]).strip()
+    formula = _CHARGE.sub(lambda charge: f"<sup>{charge[0].strip('^(){}').replace('-', '−')}</sup>", formula)
     formula = _COUNT.sub(lambda count: f"<sub>{count[0].strip('_{}')}</sub>", formula)
     return HOLE if _UNKNOWN.search(_TAG.sub("", formula)) else formula
-
-
-def root(content: str, degree: str = "") -> str:
-    """Return the output of a root template, as wikitext: ``root("2", "3")`` is ``<sup>3</sup>√2``."""
-    return (f"<sup>{degree}</sup>" if degree else "") + "√" + bracketed(content.replace("&nbsp;", " ").strip(), False)
 
 
 @dataclass(slots=True)
@@ -112,7 +93,7 @@ class Formulas:
         dropped = self.found if self.choice == "drop" else self.dropped
         counts = {"found": self.found, "written": self.written, "dropped": dropped, "sentences": self.sentences}
         counts["left_out"] = self.found - self.written - dropped
-        return Counter({(name, "formula"): count for name, count in counts.items() if count})
+        return +Counter({(name, "formula"): count for name, count in counts.items()})
 
     def tag(self, name: str, content: str) -> str:
         """Return the replacement of ``<math>``, ``<chem>`` or ``<ce>``."""
@@ -140,27 +121,16 @@ class Formulas:
         """Return the text of a paragraph without the sentences of formulas that are not written; count both."""
         self.written += paragraph.count(FORMULA) // 2
         self.dropped += min(text.count(HOLE), self.found - self.written - self.dropped)
-        if HOLE in text:
-            text, sentences = drop_sentences(text, split)
-            self.sentences += sentences
-        return text
-
-
-def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[str, int]:
-    """Return a paragraph without its sentences that have holes, and the number of those sentences.
-
-    ``split`` cuts a paragraph into sentences and changes only whitespace, so counting other characters finds the sentence ends.
-
-    >>> drop_sentences(f"Let a be one. Then {HOLE} holds. So b is one.", lambda text: re.findall(r"[^.]+[.]", text))
-    ('Let a be one. So b is one.', 1)
-    """
-    kept, dropped, rest = "", 0, paragraph
-    for sentence in split(paragraph.replace(HOLE, _STAND_IN)):
-        size, end = len("".join(sentence.split())), 0
-        while size > 0 and end < len(rest):
-            size -= len(_STAND_IN) if rest[end] == HOLE else not rest[end].isspace()
-            end += 1
-        dropped += HOLE in rest[:end]
-        kept += "" if HOLE in rest[:end] else rest[:end]
-        rest = rest[end:]
-    return kept.strip(), dropped
+        if HOLE not in text:
+            return text
+        # `split` cuts a paragraph into sentences and changes only whitespace, so counting other characters finds their ends.
+        kept, rest = "", text
+        for sentence in split(text.replace(HOLE, _STAND_IN)):
+            size, end = len("".join(sentence.split())), 0
+            while size > 0 and end < len(rest):
+                size -= len(_STAND_IN) if rest[end] == HOLE else not rest[end].isspace()
+                end += 1
+            self.sentences += HOLE in rest[:end]
+            kept += "" if HOLE in rest[:end] else rest[:end]
+            rest = rest[end:]
+        return kept.strip()

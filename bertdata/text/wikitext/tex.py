@@ -16,7 +16,6 @@ from pathlib import Path
 
 from ...config import read_toml
 from .inline import decode_entities
-from .marks import HOLE
 
 _MAX_CHARACTERS, _MAX_DEPTH = 2000, 40  # of a formula; of groups and arguments in it
 _TABLES = read_toml(Path(__file__).with_name("tex.toml"))
@@ -36,15 +35,12 @@ _DOUBLE_STRUCK = str.maketrans("CFHNPQRZ", "ℂ𝔽ℍℕℙℚℝℤ")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|%[^\n]*|.", re.DOTALL)
 _BRACKETS = re.compile(r"[(\[{⟨⌊⌈][^()\[\]{}⟨⟩⌊⌋⌈⌉]*[)\]}⟩⌋⌉]")
 _DECIMAL = re.compile(r"(?<=\d),(?=\d)")  # as in 3,14; a list of numbers has spaces
+_NO_BRACKET = re.compile(r"\\(?:left|right) ?\.")  # a bracket's place without one
 _FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")
 
 
 def script(name: str, text: str) -> str | None:
-    """Return text in superscript ("sup") or subscript ("sub"), without its spaces; None if Unicode lacks one of its characters.
-
-    >>> script("sup", "n+1"), script("sub", "i, j"), script("sub", "B")
-    ('ⁿ⁺¹', 'ᵢ,ⱼ', None)
-    """
+    """Return text in superscript ("sup") or subscript ("sub"), without its spaces; None if Unicode lacks a character."""
     text = "".join(text.split())
     simple = all(char in _SCRIPTS[name] for char in text) and "," not in text[:1] + text[-1:]
     return "".join(map(_SCRIPTS[name].__getitem__, text)) if simple else None
@@ -73,8 +69,6 @@ class _Formula:
             raise ValueError
         shown, before, count = "", "", 0
         while (token := self.take()) != end:
-            if token == "\\over":  # {a+b \over c}: the text so far is the numerator, the rest of the group the denominator
-                return self.fraction(shown, self.row(end)[0])
             text, kind = self.sign(token)
             if kind == "space":
                 shown = shown.rstrip() + text if before != "opening" else shown
@@ -117,12 +111,10 @@ class _Formula:
 
     def raw(self) -> str:
         """Read the argument of ``\\text``."""
-        content, token = "", self.take()
-        while token == "{" and self.tokens and (sign := self.tokens.pop()) != "}":
-            content += sign[1:] if sign in ("\\ ", "\\%", "\\&", "\\,") else " " if sign == "~" else sign
-        if not content or set(content).intersection("\\${^"):
+        content = re.sub(r"[\s~]+", " ", "".join(iter(self.tokens.pop, "}")))
+        if content[:1] != "{" or set(content[1:]).intersection("\\${^"):
             raise ValueError
-        return re.sub(r"\s+", " ", content)
+        return content[1:]
 
     def sign(self, token: str) -> tuple[str, str]:
         """Return the text of a token with its arguments, and its kind."""
@@ -139,14 +131,13 @@ class _Formula:
         if name in _SIGNS:
             return _SIGNS[name]
         kind = _KINDS.get(name, "space" if name.isspace() else "")
-        if kind == "nothing":
-            if self.peek() == "." and name in ("left", "right"):
-                self.take()
-            return "", "space"
-        if kind == "space":
-            return " ", "space"
+        if kind in ("nothing", "space"):
+            return " " if kind == "space" else "", "space"
         if kind == "fraction":
-            return self.fraction(self.argument(), self.argument())
+            over, under = self.argument(), self.argument()
+            if not over or not under:
+                raise ValueError
+            return f"{bracketed(over, True)}/{bracketed(under, False)}", "fraction"
         if kind == "argument":
             return self.argument(), "name" if name == "operatorname" else "letter"
         return self.raw() if kind == "text" else self.rare(name), "letter"
@@ -159,17 +150,9 @@ class _Formula:
             if not base.isalpha() or (len(base) > 1 and name != "overline"):
                 raise ValueError
             return "".join(letter + accent for letter in base)
-        if name == "sqrt":
-            degree = self.take() and self.row("]")[0] if self.peek() == "[" else ""
-            root = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{script('sup', degree) or HOLE}√"
-            return root + bracketed(self.argument(), False)
+        if name == "sqrt" and self.peek() != "[":
+            return "√" + bracketed(self.argument(), False)
         raise ValueError
-
-    @staticmethod
-    def fraction(over: str, under: str) -> tuple[str, str]:
-        if not over.strip() or not under.strip():
-            raise ValueError
-        return f"{bracketed(over.strip(), True)}/{bracketed(under.strip(), False)}", "fraction"
 
 
 def _is_apart(before: str, kind: str, text: str) -> bool:
@@ -204,9 +187,9 @@ def tex_to_text(tex: str) -> str | None:
     try:
         if len(tex) > _MAX_CHARACTERS:
             raise ValueError
-        tex = _DECIMAL.sub("{,}", decode_entities(tex).replace("...", "\\ldots "))
+        tex = _DECIMAL.sub("{,}", _NO_BRACKET.sub("", decode_entities(tex)).replace("...", "\\ldots "))
         shown = _Formula(tex).row("")[0]
-    except (ValueError, KeyError):
+    except (ValueError, LookupError):
         return None
-    unpaired = HOLE in shown or shown.count("{") != shown.count("}")  # a brace that spans several lines
+    unpaired = shown.count("{") != shown.count("}")  # a brace that spans several lines
     return None if unpaired else unicodedata.normalize("NFC", " ".join(shown.split()))

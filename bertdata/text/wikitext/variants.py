@@ -117,9 +117,9 @@ def choose_word(found: dict[str, Any], language: str, variant: str) -> str:
     >>> choose_word({"disabled": {"t": "-x-"}}, "zh", ""), choose_word({"add": True, "twoway": []}, "zh", "")
     ('-x-', '')
     """
-    disabled, words = found.get("disabled"), found.get("twoway") or found.get("oneway") or ()
-    if isinstance(disabled, dict):
-        return str(disabled.get("t", ""))
+    plain, words = found.get("disabled") or found.get("filter"), found.get("twoway") or found.get("oneway") or ()
+    if isinstance(plain, dict):
+        return str(plain.get("t", ""))
     by_code = {str(word.get("l", "")).lower(): str(word.get("t", "")) for word in words if isinstance(word, dict)}
     wanted = _wanted(language, variant) if language in _CODES else [variant.lower()]
     return next((by_code[code] for code in wanted if code in by_code), next(iter(by_code.values()), ""))

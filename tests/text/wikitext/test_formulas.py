@@ -10,7 +10,7 @@ import pytest
 
 from bertdata.config import read_toml
 from bertdata.text.wikitext import Extractor
-from bertdata.text.wikitext.formulas import CHOICES, drop_sentences
+from bertdata.text.wikitext.formulas import CHOICES, Formulas
 from bertdata.text.wikitext.marks import HOLE
 
 TABLES = read_toml(Path(__file__).with_name("formulas.toml"))
@@ -86,7 +86,8 @@ def test_sentences_are_found_although_a_splitter_changes_spaces() -> None:
     def split(text: str) -> list[str]:
         return [" ".join(piece.split()) for piece in re.findall(r"[^.]+[.]?", text) if piece.strip()]
 
-    assert drop_sentences(f"One  a.{HOLE}{HOLE} two. Three  {HOLE}. Four  b. {HOLE}", split) == ("One  a. Four  b.", 3)
+    text, formulas = f"One  a.{HOLE}{HOLE} two. Three  {HOLE}. Four  b. {HOLE}", Formulas("text")
+    assert formulas.finish(text, text, split) == "One  a. Four  b." and formulas.sentences == 3
 
 
 @pytest.mark.parametrize(

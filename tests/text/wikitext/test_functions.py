@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext.templates.expressions import ExpressionError, evaluate
+from bertdata.text.wikitext.templates.expressions import evaluate
 from bertdata.text.wikitext.templates.formats import format_number, parse_number
 
 VALUES = [  # worked by MediaWiki's rules: the operators' ranks, all of them from left to right, and PHP's numbers
@@ -56,11 +56,10 @@ def test_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["1+", "1 2", "(1", "1)", "1/0", "1 mod 0", "x", "9^9^9^9", "sqrt -1", "()", "1 round 1 1", "* 2"]
+    "expression", ["1+", "1 2", "(1", "1)", "1/0", "1 mod 0", "x", "9^9^9^9", "sqrt -1", "()", "1 round 1 1", "* 2", "1" * 9**6]
 )
 def test_no_value(expression: str) -> None:
-    with pytest.raises(ExpressionError, match="no value"):
-        evaluate(expression)
+    assert evaluate(expression) is None
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(-(10**6), 10**6), st.sampled_from(["+", "-", "*"]))
@@ -71,11 +70,8 @@ def test_arithmetic_is_pythons(left: int, right: int, sign: str) -> None:
 
 @given(st.text("0123456789.+-*/^()e dimo<>=abnt", max_size=40))
 def test_an_expression_has_a_value_or_an_error(expression: str) -> None:
-    try:
-        value = evaluate(expression)
-    except ExpressionError:
-        return
-    assert value == "" or math.isfinite(float(value))
+    value = evaluate(expression)
+    assert not value or math.isfinite(float(value))
 
 
 @given(st.integers(0, 10**12), st.sampled_from(["en", "de", "fr", "es", "ja"]))

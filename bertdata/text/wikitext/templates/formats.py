@@ -3,29 +3,24 @@
 >>> format_number("30031.5", "de"), parse_number("30.031,5", "de")
 ('30.031,5', '30031.5')
 
->>> format_date("j F Y, H:i", "2012-03-05 14:30", "en"), format_date("d.m.y", "March 5, 2012", "de")
-('5 March 2012, 14:30', '05.03.12')
+>>> format_date("j F Y", "2012-03-05 14:30", "en"), format_date("d.m.y", "March 5, 2012", "de")
+('5 March 2012', '05.03.12')
 """
 
 import re
-from calendar import isleap
-from collections.abc import Callable
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 
 from ....config import read_toml
 
-_NAMES = """
-    January February March April May June July August September October November December
-    Monday Tuesday Wednesday Thursday Friday Saturday Sunday
-"""
-_MONTHS, _DAYS = _NAMES.split()[:12], _NAMES.split()[12:]
+_TABLES = read_toml(Path(__file__).with_name("formats.toml"))
+_MONTHS: list[str] = _TABLES["alone"]["en"].split()
 _NAME = "(?P<name>" + "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + r")\.?"
 _YEAR, _DAY = r"(?P<year>[0-9]{4})", r"(?P<day>[0-9]{1,2})"
-_TIME = r"(?:[ T,]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?(?: ?(?:Z|UTC))?)?"
+_TIME = r"(?:[ T,]+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?(?:Z|UTC))?)?"  # which is not shown
 _DATES = [
-    re.compile(date + _TIME, re.IGNORECASE)
-    for date in (
+    re.compile(form + _TIME, re.IGNORECASE)
+    for form in (
         rf"{_YEAR}-(?P<month>[0-9]{{1,2}})(?:-{_DAY})?",
         rf"{_YEAR}(?P<month>[0-9]{{2}})(?P<day>[0-9]{{2}})",
         rf"(?:{_DAY} )?{_NAME},? {_YEAR}",
@@ -34,31 +29,14 @@ _DATES = [
     )
 ]
 _FIELD = re.compile(r'"([^"]*)"|\\(.)|x[a-z]+|.', re.DOTALL)
-_FIELDS: dict[str, Callable[[datetime], str]] = {
-    "Y": lambda date: f"{date.year:04d}",
-    "L": lambda date: str(int(isleap(date.year))),
-    "n": lambda date: str(date.month),
-    "j": lambda date: str(date.day),
-    "z": lambda date: str(date.timetuple().tm_yday - 1),
-    "G": lambda date: str(date.hour),
-    "g": lambda date: str(date.hour % 12 or 12),
-    "a": lambda date: "pm" if date.hour > 11 else "am",
-    "A": lambda date: "PM" if date.hour > 11 else "AM",
-}
-# The other letters of dates and times, as those of `strftime`.
-_STRFTIME = {"y": "%y", "m": "%m", "d": "%d", "W": "%V", "N": "%u", "w": "%w", "H": "%H", "h": "%I", "i": "%M", "s": "%S"}
-_ENGLISH: dict[str, Callable[[datetime], str]] = {
-    "F": lambda date: _MONTHS[date.month - 1],
-    "M": lambda date: _MONTHS[date.month - 1][:3],
-    "l": lambda date: _DAYS[date.weekday()],
-    "D": lambda date: _DAYS[date.weekday()][:3],
-}
+# The letters of dates, as those of `strftime`; the names of days and short names of months are English.
+_LETTERS = {"y": "%y", "m": "%m", "d": "%d"}
+_ENGLISH = {"M": "%b", "l": "%A", "D": "%a"}
 _MAX_CHARACTERS = 100  # of a format or a date
 
-_TABLES = read_toml(Path(__file__).with_name("formats.toml"))
 _ORDERS: dict[str, str] = _TABLES["orders"]
 # The names of the months by language: alone, and in a date.
-_NAMES_OF: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
+_NAMES_OF: dict[str, tuple[list[str], list[str]]] = {"simple": (_MONTHS, _MONTHS)}
 _NAMES_OF |= {code: ([form.format(month) for month in range(1, 13)],) * 2 for code, form in _TABLES["numbered"].items()}
 _NAMES_OF |= {code: (months.split(), _TABLES["dated"].get(code, months).split()) for code, months in _TABLES["alone"].items()}
 _SIGNS: dict[str, list[str]] = {code: row["signs"] for row in _TABLES["numbers"] for code in row["languages"].split()}
@@ -89,7 +67,7 @@ def write_date(year: str, month: str, day: str, language: str) -> str:
     return separator.join(text.replace(key, parts[key]) for text, key in used if key)
 
 
-def format_date(form: str, date: str, language: str) -> str | None:
+def format_date(form: str, text: str, language: str) -> str | None:
     """Write a date in MediaWiki's format letters; names of days and short names of months are in English only.
 
     Return None for a missing or unreadable date and for unknown letters.
@@ -97,12 +75,12 @@ def format_date(form: str, date: str, language: str) -> str | None:
     >>> format_date('"on" l', "1 May 2020", "en"), format_date("j F", "1 May 2020", "fr"), format_date("D", "1 May 2020", "fr")
     ('on Friday', '1 mai', None)
     """
-    moment = _read_date(" ".join(date.split())) if len(date) + len(form) < _MAX_CHARACTERS else None
+    moment = _read_date(" ".join(text.split())) if len(text) + len(form) < _MAX_CHARACTERS else None
     if moment is None:
         return None
-    is_english = language in ("en", "simple")
-    fields = {letter: moment.strftime(sign) for letter, sign in _STRFTIME.items()}
-    fields |= {letter: write(moment) for letter, write in {**_FIELDS, **(_ENGLISH if is_english else {})}.items()}
+    letters = _LETTERS | _ENGLISH if language in ("en", "simple") else _LETTERS
+    fields = {letter: moment.strftime(sign) for letter, sign in letters.items()}
+    fields |= {"Y": f"{moment.year:04d}", "n": str(moment.month), "j": str(moment.day)}
     if language in _NAMES_OF:
         fields["F"], fields["xg"] = (names[moment.month - 1] for names in _NAMES_OF[language])
     shown = ""
@@ -114,15 +92,14 @@ def format_date(form: str, date: str, language: str) -> str | None:
     return shown
 
 
-def _read_date(text: str) -> datetime | None:
+def _read_date(text: str) -> date | None:
     """Read a date in the common formats, with or without a time."""
     for form in _DATES:
         if match := form.fullmatch(text):
             groups = match.groupdict()
             month = groups.get("month") or 1 + [name[:3] for name in _MONTHS].index(groups["name"][:3].capitalize())
-            hour, minute, second = (int(groups.get(name) or 0) for name in ("hour", "minute", "second"))
             try:
-                return datetime(int(groups["year"]), int(month), int(groups.get("day") or 1), hour, minute, second)
+                return date(int(groups["year"]), int(month), int(groups.get("day") or 1))
             except ValueError:  # 30 February
                 return None
     return None

@@ -6,13 +6,13 @@ They have no access to the current time or other pages; functions that need them
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote_plus
 
 from ..boxes import drop_boxes
 from ..marks import FOOTNOTE, LOST, VANISHED
 from ..namespaces import CATEGORY, namespace
 from .braces import Argument, Parts
-from .expressions import ExpressionError, evaluate
+from .expressions import evaluate
 from .formats import format_date, format_number, parse_number
 
 _ERROR = VANISHED + '<strong class="error"></strong>'  # detected by {{#iferror:}}
@@ -21,10 +21,6 @@ _ERROR_CLASS = re.compile(r"\bclass=\"(?:[^\"]*\s)?error\b")
 _LINK = re.compile(r"\[\[([^\[\]|]*)[^\[\]]*\]\]")
 _TAG = re.compile(r"<[^<>]*>")
 _NUMERIC = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
-_WHOLE = re.compile(r"-?[0-9]{1,4}")
-_NAMES = ("", "User", "Wikipedia", "File", "MediaWiki", "Template", "Help", "Category")
-_NAMESPACES = {str(2 * pair): name for pair, name in enumerate(_NAMES)}  # without those of talk pages
-_PATH = ";@$!*(),/~:"  # not escaped by MediaWiki in a page's address
 _MAX_PADDING = 500  # MediaWiki's own
 _MAX_REPLACED = 10_000  # maximum characters of a #replace replacement
 
@@ -96,10 +92,8 @@ def _iferror(arguments: Arguments) -> str:
 
 
 def _expr(arguments: Arguments) -> str:
-    try:
-        return LOST if LOST in arguments[0] else evaluate(arguments[0])
-    except ExpressionError:
-        return _ERROR
+    value = LOST if LOST in arguments[0] else evaluate(arguments[0])
+    return _ERROR if value is None else value
 
 
 def _ifexpr(arguments: Arguments) -> str:
@@ -166,28 +160,6 @@ def _replace(arguments: Arguments) -> str | None:
     return text.replace(old, new) if text.count(old) * len(new) <= _MAX_REPLACED else None
 
 
-def _titleparts(arguments: Arguments) -> str:
-    """Return slash-separated parts of a title: how many, and from which; negative numbers count from the end.
-
-    >>> _titleparts(Arguments([(None, "a/b/c"), (None, "1"), (None, "2")], str, "", "en", {}))
-    'b'
-    """
-    parts = arguments[0].split("/")
-    count, first = (int(number) if _WHOLE.fullmatch(number) else 0 for number in (arguments[1], arguments[2]))
-    parts = parts[first - 1 if first > 0 else first :] if first else parts
-    return "/".join(parts[:count] if count else parts)
-
-
-def _address(title: str) -> str:
-    return quote(title.replace(" ", "_"), safe=_PATH)
-
-
-def _urlencode(arguments: Arguments) -> str:
-    """Encode for the query, path or a wiki title in an address."""
-    kind, text = arguments[1].upper(), arguments[0]
-    return _address(text) if kind == "WIKI" else quote(text, safe="") if kind == "PATH" else quote_plus(text)
-
-
 Shown = Callable[[Arguments], str | None]  # None: no words
 
 _TITLES = ["pagename", "fullpagename", "basepagename", "subpagename", "rootpagename", "articlepagename", "subjectpagename"]
@@ -195,7 +167,7 @@ VARIABLES: dict[str, Shown] = {
     "!": lambda arguments: "|",
     "=": lambda arguments: "=",
     **dict.fromkeys(_TITLES, lambda arguments: arguments.title),
-    **dict.fromkeys([f"{name}e" for name in _TITLES], lambda arguments: _address(arguments.title)),
+    **dict.fromkeys([f"{name}e" for name in _TITLES], lambda arguments: quote_plus(arguments.title.replace(" ", "_"))),
     **dict.fromkeys(["namespace", "articlespace", "subjectspace", "namespacee"], lambda arguments: ""),  # none for articles
     "namespacenumber": lambda arguments: "0",
 }
@@ -219,7 +191,6 @@ FUNCTIONS: dict[str, Shown] = {
     "#language": _language,
     "#tag": lambda arguments: FOOTNOTE if arguments[0].lower() == "ref" else None,
     "#time": lambda arguments: format_date(arguments[0], arguments[1], arguments.language),
-    "#titleparts": _titleparts,
-    "urlencode": _urlencode,
-    "ns": lambda arguments: _NAMESPACES.get(arguments[0], arguments[0].replace("_", " ")),
+    "urlencode": lambda arguments: quote_plus(arguments[0]),
+    "ns": lambda arguments: "" if arguments[0] == "0" else arguments[0].replace("_", " "),
 }

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ....config import read_toml
 from ..convert.measurement import convert
-from ..formulas import chemical, root
+from ..formulas import chemical
 from ..marks import HOLE, shield
-from ..tex import tex_to_text
+from ..tex import bracketed, tex_to_text
 from .formats import format_number, write_date
 
 _TABLES: dict[str, dict[str, str]] = read_toml(Path(__file__).with_name("modules.toml"))
@@ -107,6 +107,12 @@ def _decimal(arguments: Sequence[str], options: Mapping[str, str], language: str
     return format_number(number.replace(",", "."), language) if number else None
 
 
+def _root(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Write a root with its degree: ``{{#sqrt:2|3}}`` is ``<sup>3</sup>√2``."""
+    content, degree, *_ = (*arguments, "", "")
+    return (f"<sup>{degree}</sup>" if degree else "") + "√" + bracketed(content.replace("&nbsp;", " ").strip(), False)
+
+
 def _tex(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
     """Write TeX as text. A formula without a text form becomes HOLE, so its sentence is dropped."""
     shown = tex_to_text("|".join(arguments))
@@ -125,6 +131,6 @@ MODULES: dict[str, Module] = {
     "#date": _date,
     "#ipac": _ipac,
     "#chem": lambda arguments, options, language: chemical(arguments),
-    "#sqrt": lambda arguments, options, language: root(*arguments[:2]) if arguments else None,
+    "#sqrt": _root,
     "#tex": _tex,
 }
