@@ -14,9 +14,10 @@ from bertdata.stages.corpus.job import CorpusJob
 class BuildCorpus(beam.PTransform):
     """Ranges of dumps and books -> a shard of documents each -> shards without duplicates -> a corpus.
 
-    Before the first page is extracted, template pages are collected from all ranges of dumps, and one worker learns from them. A
-    task parses its pages, extracts their paragraphs, splits sentences, and writes a shard and a row of facts per document:
-    hashes and sizes. One worker reads the facts of all tasks and decides which documents are lost.
+    Before the first page is extracted, archives are unpacked, and template pages are collected from all dumps, from which one
+    worker learns. Each task then waits for its number, which keeps the tasks on all workers. A task parses its pages, extracts
+    their paragraphs, splits sentences, and writes a shard and a row of facts per document: hashes and sizes. One worker reads
+    the facts of all tasks and decides which documents are lost.
     """
 
     def __init__(self, job: CorpusJob, tasks: Sequence[Task]) -> None:
@@ -24,21 +25,20 @@ class BuildCorpus(beam.PTransform):
         self._job, self._tasks = job, tasks
 
     def expand(self, begin: Any) -> Any:
-        job = self._job
+        job, before = self._job, []
         tasks = begin | "Tasks" >> beam.Create(self._tasks)
         if job.archives:
-            archives = begin | "Archives" >> beam.Create(job.archives) | "Unpack" >> beam.Map(job.unpack)
-            unpacked = archives | "All archives" >> beam.combiners.Count.Globally() | "Unpacked" >> beam.FlatMap(job.numbers)
-            tasks = (tasks, unpacked) | "After unpacking" >> _TasksAfter()
+            before.append(begin | "Archives" >> beam.Create(job.archives) | "Unpack" >> beam.Map(job.unpack))
         if job.samples:
-            learned = (
-                begin
-                | "Dumps" >> beam.Create(self._tasks[: job.pages])
-                | "Collect templates" >> beam.Map(job.collect)
-                | "All templates" >> beam.combiners.Count.Globally()
-                | "Learn" >> beam.FlatMap(job.learn)  # one task learns, and returns the numbers of all tasks
+            pages = self._tasks[: job.pages]
+            before.append(begin | "Dumps" >> beam.Create(pages) | "Collect templates" >> beam.Map(job.collect))
+        if before:
+            ready = before | beam.Flatten() | "All ready" >> beam.combiners.Count.Globally()
+            numbered = (
+                tasks | "Number" >> beam.Map(lambda task: (task.number, task)),
+                ready | "Learn" >> beam.FlatMap(job.learn) | "Ready" >> beam.Map(lambda number: (number, None)),
             )
-            tasks = (tasks, learned) | "After learning" >> _TasksAfter()
+            tasks = numbered | beam.CoGroupByKey() | "Task" >> beam.FlatMapTuple(lambda _, both: both[0])
         shards = tasks | "Extract" >> beam.Map(job.extract)
         if job.chooses:
             shards = (
@@ -50,19 +50,3 @@ class BuildCorpus(beam.PTransform):
             )
         # A count of all elements waits for them. The commit is the only leaf: DaskRunner computes nothing else.
         return shards | "Count" >> beam.combiners.Count.Globally() | "Commit" >> beam.Map(job.commit)
-
-
-class _TasksAfter(beam.PTransform):
-    """(tasks, numbers of tasks) -> the tasks, each when its number has come."""
-
-    def expand(self, both: Any) -> Any:
-        tasks, numbers = both
-        return (
-            (
-                tasks | "Task by number" >> beam.Map(lambda task: (task.number, task)),
-                numbers | "Number" >> beam.Map(lambda number: (number, None)),
-            )
-            | beam.Flatten()
-            | "By number" >> beam.GroupByKey()
-            | "Task" >> beam.MapTuple(lambda _, found: next(filter(None, found)))
-        )

@@ -1,7 +1,7 @@
 """Run the pipeline of a job on the engine that Beam's options name, and raise bertdata's errors.
 
-A job's methods are the work, and a pipeline says in which order an engine calls them. Beam sends the job, 2 kB, to the workers.
-They must have the same versions of bertdata, and see the input and the output under the same names as the command.
+A job's methods are the work, and a pipeline says in which order an engine calls them. Beam sends the job, 2 kB, to the workers,
+which must see the input and the output under the same names as the command.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import io
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
@@ -19,13 +18,11 @@ from apache_beam.options.pipeline_options import PipelineOptions, StandardOption
 from bertdata import errors
 from bertdata.dataset.build import is_in_place
 from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.extras import install
 from bertdata.records import Task
 from bertdata.run.job import Job
 from bertdata.stages.corpus.job import CorpusJob
 from bertdata.stages.rows.job import PairsJob
 from bertdata.stages.vocab import VocabJob
-from bertdata.storage.storage import storage_error
 
 from .build_corpus import BuildCorpus
 from .make_pairs import MakePairs
@@ -45,9 +42,7 @@ def parse(arguments: Sequence[str]) -> PipelineOptions:
         chosen = options.view_as(StandardOptions)
         if not chosen.runner:
             raise UsageError(f"{arguments[0]}: a local run takes no options of Beam. Omit it, or name a --runner, too")
-        if _name(options) == "DaskRunner":
-            if find_spec("distributed") is None:
-                raise UsageError(f"--runner=DaskRunner needs Dask. Install it with: {install('dask')}")
+        if _name(options).lower() in ("dask", "daskrunner"):
             from apache_beam.runners.dask.dask_runner import DaskOptions
 
             chosen.runner, dask = _DASK, options.view_as(DaskOptions)
@@ -61,10 +56,7 @@ def parse(arguments: Sequence[str]) -> PipelineOptions:
 
 
 def run(job: Job, tasks: Sequence[Task], options: PipelineOptions) -> None:
-    """Run the pipeline of a job to its end.
-
-    Raise the BertDataError that a task raised on any engine, and TransferError with the runner's name if the engine failed.
-    """
+    """Run the pipeline of a job to its end. Raise the BertDataError of a task, or TransferError if the engine failed."""
     pipeline, runner = _pipeline(options), _name(options)
     _ = pipeline | _PIPELINES[type(job)](job, tasks)
     result = None
@@ -89,8 +81,7 @@ def _pipeline(options: PipelineOptions) -> beam.Pipeline:
 
 def _name(options: PipelineOptions) -> str:
     """Return the short name of the runner."""
-    name = str(options.view_as(StandardOptions).runner).rpartition(".")[2]
-    return {"dask": "DaskRunner", "daskrunner": "DaskRunner"}.get(name.lower(), name)
+    return str(options.view_as(StandardOptions).runner).rpartition(".")[2]
 
 
 @contextlib.contextmanager
@@ -114,10 +105,7 @@ def _original(error: BaseException, runner: str) -> BertDataError:
             return type(cause)(str(cause).partition(" [while running")[0])
         if matches := _OURS.findall(str(cause)):
             name, message = matches[-1]
-            kind = getattr(errors, name, BertDataError)
-            return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
-        if errors.system_limit(cause) and (limit := storage_error(cause)):
-            return limit
+            return getattr(errors, name, BertDataError)(message)  # type: ignore[no-any-return]
         cause = cause.__cause__ or cause.__context__
     last_line = (str(error).strip() or repr(error)).splitlines()[-1]
     return TransferError(f"the run failed on {runner}: {last_line}. Run the same command again, with --verbose for more")

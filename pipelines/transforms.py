@@ -29,7 +29,7 @@ from apache_beam.metrics import Metrics
 
 from bertdata.config import CorpusConfig
 from bertdata.config.input_kinds import INPUTS
-from bertdata.records import Article, Document, Drop, FileRange, Prose, Reject
+from bertdata.records import Article, Drop, FileRange, Reject
 from bertdata.sources.inputs import find
 from bertdata.stages.corpus.source_records import document, up_to_limits
 from bertdata.stages.corpus.wikipedia import extract, ranges, read_articles
@@ -59,9 +59,9 @@ class ReadWikipedia(_Transform):
         return (
             begin
             | "Files" >> beam.Create(self._files)
-            | "Cut" >> beam.FlatMap(_ranges, self._config).with_output_types(FileRange)
+            | "Cut" >> beam.FlatMap(_cut, self._config).with_output_types(FileRange)
             | "Spread" >> beam.Reshuffle()
-            | "Read" >> beam.FlatMap(_articles, self._config).with_output_types(Article)
+            | "Read" >> beam.FlatMap(_read, self._config).with_output_types(Article)
         )
 
 
@@ -69,39 +69,27 @@ class ExtractParagraphs(_Transform):
     """Extract the paragraphs of running prose from articles, without lists, tables and headings."""
 
     def expand(self, articles: Any) -> Any:
-        return articles | beam.FlatMap(_paragraphs, self._config).with_output_types(Prose)
+        return articles | beam.FlatMap(lambda article, config: _kept(extract(article, config, Counter())), self._config)
 
 
 class SplitSentences(_Transform):
     """Split paragraphs into sentences, and drop records without prose."""
 
     def expand(self, prose: Any) -> Any:
-        return prose | beam.FlatMap(_sentences, self._config).with_output_types(Document)
+        return prose | beam.FlatMap(lambda record, config: _kept(document(record, config)), self._config)
 
 
-def _ranges(file: tuple[str, str], config: CorpusConfig) -> Iterator[FileRange]:
-    name, path = file
-    for start, end in ranges(path, size(path), _RANGE_BYTES, config):
-        yield FileRange(name, path, start, end)
+def _cut(file: tuple[str, str], config: CorpusConfig) -> Iterator[FileRange]:
+    return (FileRange(*file, start, end) for start, end in ranges(file[1], size(file[1]), _RANGE_BYTES, config))
 
 
-def _articles(part: FileRange, config: CorpusConfig) -> Iterator[Article]:
-    for record in up_to_limits(read_articles(part, config), part, "wikipedia"):
-        yield from _kept(record)
+def _read(part: FileRange, config: CorpusConfig) -> Iterator[Article]:
+    return (article for record in up_to_limits(read_articles(part, config), part, "wikipedia") for article in _kept(record))
 
 
-def _paragraphs(article: Article, config: CorpusConfig) -> Iterator[Prose]:
-    yield from _kept(extract(article, config, Counter()))
-
-
-def _sentences(prose: Prose, config: CorpusConfig) -> Iterator[Document]:
-    yield from _kept(document(prose, config))
-
-
-def _kept(record: Any) -> Iterator[Any]:
-    """Yield a record, or count why it is none."""
-    if isinstance(record, Drop | Reject):
-        kind = "drops" if isinstance(record, Drop) else "rejects"
-        Metrics.counter("bertdata", f"{kind}: {record.reason}").inc()
-    else:
-        yield record
+def _kept(record: Any) -> list[Any]:
+    """Return a list of the record, or count why it is dropped."""
+    if not isinstance(record, Drop | Reject):
+        return [record]
+    Metrics.counter("bertdata", f"{'drops' if isinstance(record, Drop) else 'rejects'}: {record.reason}").inc()
+    return []

@@ -156,7 +156,7 @@ def test_the_commands_and_pipelines_run(how: str, checkout: Path, wheel: Path, t
         "-c", f"import bertdata, {folder}pipelines.make_pairs as made; print(bertdata.__file__, made.__file__, sep='\\n')"
     )
     assert all(Path(line).is_relative_to(home) for line in shown.splitlines()), shown
-    run("-m", "bertdata", "demo", "--output", tmp_path / "demo", "--n", 1)
+    run("-m", "bertdata", "demo", "--output", tmp_path / "demo")
     assert (tmp_path / "demo" / "pairs" / "manifest.json").is_file()
     words = ("--books", home / "bertdata" / "sample" / "books", "--map", "mine:drop", "--output", tmp_path / "corpus")
     run("-m", "bertdata", "build-corpus", *words, "--", "--runner=FnApiRunner")

@@ -87,7 +87,7 @@ def test_a_signal_stops_a_run(run: Run, parts: Path, text: Path, tmp_path: Path,
     assert process.returncode == 128 + number and re.search(line, said.decode(), re.S), said
     assert b"Traceback" not in said and said.rstrip().count(b"\n") <= 4, "the plan, and one line"
     again = run("build-corpus", *arguments, "--output", output, "--workers", 1)
-    assert "which this run reuses" in again.stderr
+    assert "continue an earlier run" in again.stderr
     assert digests(output) == digests(parts / "build-corpus") and leftovers(output) == []
 
 
@@ -114,7 +114,7 @@ def test_changed_input_or_options_are_refused(run: Run, parts: Path, text: Path,
     copy.write_bytes(text.read_bytes())
     arguments = ["build-corpus", "--text", copy, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     kill_in_mid_run(output, "extract", 2, *arguments)
-    assert "dedup: 'exact' then, 'none' now" in run(*arguments, "--dedup", "none", code=5).stderr
+    assert "--dedup: 'exact' then, 'none' now" in run(*arguments, "--dedup", "none", code=5).stderr
     copy.write_bytes(copy.read_bytes().replace(b"The ferry", b"The barge", 1))  # as long as before
     assert "has changed since" in run(*arguments, code=5).stderr
     copy.write_bytes(text.read_bytes() + b'{"text": "One more. And more."}\n')

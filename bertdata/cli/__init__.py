@@ -78,7 +78,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a name that the locale cannot encode must not stop a run
     guard()
     try:
-        with storage_errors(), signals(console.answer):
+        with storage_errors(), signals(lambda: console.answer()):
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code

@@ -10,14 +10,12 @@ import click
 from ..dataset import manifest
 from ..dataset.build import is_complete
 from ..dataset.data_set import DataSet
-from ..dataset.tasks import leftovers
 from ..reports.card import reading_line
 from ..reports.coverage import table
-from ..reports.summary import count, describe, size
+from ..reports.summary import count, describe
 from ..run.plan import Plan, reused_tasks
 from ..run.progress import Progress, Reporter
 from ..storage.files import is_local
-from ..storage.process import worker_count
 from ..storage.signals import Answer, stopped
 from ..tokens.read import read_any
 from . import console
@@ -71,9 +69,9 @@ class BuildReporter(ProgressPrinter, Reporter):
     def __init__(self, dry_run: bool = False) -> None:
         super().__init__()
         self._dry_run, self._last = dry_run, dict[str, Progress]()
-        console.answer_with(self._stopped)
+        console.answer = self._stopped
 
-    def plan(self, plan: Plan, workers: int | None, overwrite: bool) -> None:
+    def plan(self, plan: Plan, workers: int, overwrite: bool) -> None:
         """Print the plan of a run."""
         for line in (plan.summary, *plan.notes):
             echo(with_option_names(line), err=not self._dry_run)
@@ -81,7 +79,7 @@ class BuildReporter(ProgressPrinter, Reporter):
             return
         to_do = plan.to_do(overwrite)
         if plan.estimate and to_do:
-            echo(plan.estimate.line(worker_count(workers, len(plan.tasks), plan.bytes)))
+            echo(plan.estimate.line(workers))
         for directory in plan.outputs:
             if directory not in to_do:
                 echo(f"  {directory} is complete already: nothing to do")
@@ -117,8 +115,6 @@ def _print_result(data_set: DataSet[Any]) -> None:
     echo(describe(contents, path) if data_set.new else f"{path} is complete already: nothing to do")
     if contents.kind == "vocabulary" and data_set.new:
         echo(table(contents.coverage, read_any(path).special.mark))
-    for left, bytes in leftovers(path).items():
-        echo(f"{left} ({size(bytes)}) is left over from a run that was not finished: continue it by its command, or remove it")
     if contents.kind == "vocabulary" and is_local(path):
         kind = "BertTokenizerFast" if contents.settings.model == "wordpiece" else "AutoTokenizer"
         echo(f'Read it with: transformers.{kind}.from_pretrained("{path}")')

@@ -31,8 +31,7 @@ def _input_options(command: Function) -> Function:
     metavar="MODULE:FUNCTION",
     section=DROPPED,
     folded=True,
-    help="Edit documents with your own function before they are filtered. It takes a document, and returns it edited or the "
-    "reason to drop it.",
+    help="Edit documents with your own function, which returns a document, or the reason to drop it.",
 )
 @option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
 @beam_options

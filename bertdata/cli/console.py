@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _LINE_INTERVAL_S = 30.0  # between two lines of progress without a terminal
+_NOTHING_WRITTEN = partial(Answer, "stopped; nothing was written. Run the same command to start again")
 _quiet = False
-_answers: list[Callable[[], Answer]] = [stopped]  # of the running command to a signal; the last one counts
+answer: Callable[[], Answer] = stopped  # of the running command to a signal: how much of the work is kept
 
 
 @contextlib.contextmanager
@@ -35,9 +37,8 @@ def running(*, quiet: bool, verbose: bool, writes: bool) -> Iterator[None]:
 
     `writes`: whether the same command can continue a stopped one.
     """
-    global _quiet
-    _quiet = quiet
-    _answers[1:] = [] if writes else [lambda: Answer("stopped; nothing was written. Run the same command to start again")]
+    global _quiet, answer
+    _quiet, answer = quiet, stopped if writes else _NOTHING_WRITTEN
     before = logging.root.manager.disable
     if verbose:
         logging.basicConfig(level=logging.INFO)
@@ -50,16 +51,6 @@ def running(*, quiet: bool, verbose: bool, writes: bool) -> Iterator[None]:
     finally:
         logging.disable(before)
         _quiet = False
-
-
-def answer() -> Answer:
-    """Return the response to a signal: how much of the work is kept."""
-    return _answers[-1]()
-
-
-def answer_with(reply: Callable[[], Answer]) -> None:
-    """Set the response to a signal for the rest of the command."""
-    _answers.append(reply)
 
 
 def echo(text: str = "", *, err: bool = False) -> None:

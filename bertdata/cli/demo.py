@@ -20,19 +20,12 @@ _STEPS = 1000  # of the training
 
 
 @click.command("demo", cls=Command)
-@click.option(
-    "--output",
-    default="demo",
-    show_default=True,
-    type=local_path,
-    help="Directory for corpus, vocab and pairs. The output of an earlier demo is replaced.",
-)
-@click.option("--n", type=click.IntRange(min=1), default=2, show_default=True, help="Number of pairs to show.")
+@click.option("--output", default="demo", show_default=True, type=local_path, help="Directory to write, or to replace.")
 @click.option(
     "--train", is_flag=True, help=f"Also train a very small BERT, which takes 1 to 2 minutes. Needs {install('train')}."
 )
 @click.pass_context
-def command(ctx: click.Context, output: Path, n: int, train: bool) -> None:
+def command(ctx: click.Context, output: Path, train: bool) -> None:
     """Build a corpus, a vocabulary and pairs from the sample, and show some pairs.
 
     The sample has a small English wiki and a small Chinese wiki, as multistream dumps, and three short books. Each step is an
@@ -46,8 +39,8 @@ def command(ctx: click.Context, output: Path, n: int, train: bool) -> None:
     _run(ctx, "build-corpus", "--wikipedia", sample(), "--books", sample() / "books", "--output", corpus)
     _run(ctx, "train-vocab", corpus, "--size", 5000, "--output", vocab)
     _run(ctx, "make-pairs", corpus, "--vocab", vocab, "--output", pairs)
-    echo(f"$ bertdata inspect {pairs} --n {n}")
-    show(pairs, count=n, summary=False)
+    echo(f"$ bertdata inspect {pairs} --n 2")
+    show(pairs, count=2, summary=False)
     if train:
         _train(ctx, output, corpus)
     took = f"Finished in {time.monotonic() - started:.0f} s."

@@ -20,15 +20,10 @@ from ..storage.process import cores, usable_cpus
 from .console import echo
 from .options import Command
 
-_MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
-
 
 @click.command("doctor", cls=Command, writes=False)
 def command() -> None:
-    """Check this machine's setup: versions, optional packages, CPUs, memory and disk.
-
-    Lines that begin with ! suggest a change. The command changes nothing.
-    """
+    """Check this machine's setup, and change nothing. Lines that begin with ! suggest a change."""
     _show("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
     for needed in map(Requirement, metadata.requires("bertdata") or ()):
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
@@ -36,24 +31,22 @@ def command() -> None:
             _show(needed.name, version or "not installed", "" if version else f"pip install '{needed.name}{needed.specifier}'")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
     memory = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), cgroup.limits().memory or sys.maxsize)
-    _show("memory", size(memory), "use fewer --workers: each needs 300 MB, the driver 250 MB" if memory < _MIN_MEMORY else "")
+    _show("memory", size(memory), "use fewer --workers: each needs 300 MB, the driver 250 MB" if memory < 2e9 else "")
     for name, directory in (("disk here", os.getcwd()), ("disk of TMPDIR", tempfile.gettempdir())):
         disk = shutil.disk_usage(directory)
         _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")
     for extra, libraries in EXTRAS.items():
-        is_complete = all(map(_is_installed, map(Requirement, libraries)))
-        _show(f"extra {extra}", "installed" if is_complete else f"not installed: {install(extra)}")
+        missing = "" if all(map(_is_installed, map(Requirement, libraries))) else f"not installed: {install(extra)}"
+        _show(f"extra {extra}", missing or "installed")
 
 
 def _is_installed(requirement: Requirement) -> bool:
     """Return True if a package is installed, and all packages of its requested extras, such as Dask's for apache-beam[dask]."""
-    of_extras = map(
-        Requirement, (requirement.extras and _version(requirement.name) and metadata.requires(requirement.name)) or ()
-    )
-    needed = (
-        each for each in of_extras for extra in requirement.extras if each.marker and each.marker.evaluate({"extra": extra})
-    )
-    return all(_version(each.name) for each in (requirement, *needed))
+    if not _version(requirement.name):
+        return False
+    needed = [Requirement(line) for line in metadata.requires(requirement.name) or ()]
+    environments = [{"extra": extra} for extra in requirement.extras]
+    return all(_version(each.name) for each in needed if each.marker and any(map(each.marker.evaluate, environments)))
 
 
 def _version(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -29,11 +28,6 @@ def _local(value: str) -> Path:
     return Path(value)
 
 
-_output = click.option("--output", required=True, type=_local, metavar="DIR", help="Directory for the files.")
-_dry_run = click.option("--dry-run", is_flag=True, help="List the files and their sizes without downloading them.")
-_connections = partial(click.option, "--connections", show_default=True, help="Number of parallel downloads.")
-
-
 @command.command("wikipedia", cls=Command, short_help="Download the articles of a Wikipedia.")
 @click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia, such as en, zh, zh-yue or simple.")
 @click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: latest complete dump]")
@@ -42,9 +36,10 @@ _connections = partial(click.option, "--connections", show_default=True, help="N
 @click.option(
     "--contact", default="", help="Your e-mail address or web page for the User-Agent header, as Wikimedia's policy requests."
 )
-@_connections(type=click.IntRange(1, 3), default=2)  # the robot policy of dumps.wikimedia.org allows two
-@_dry_run
-@_output
+# The robot policy of dumps.wikimedia.org allows two
+@click.option("--connections", type=click.IntRange(1, 3), default=2, show_default=True, help="Number of parallel downloads.")
+@click.option("--dry-run", is_flag=True, help="List the files and their sizes without downloading them.")
+@click.option("--output", required=True, type=_local, metavar="DIR", help="Directory for the files.")
 def wikipedia(
     language: str, date: str, html: bool, base_url: str, contact: str, connections: int, dry_run: bool, output: Path
 ) -> None:

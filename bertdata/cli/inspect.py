@@ -16,17 +16,16 @@ from ..config.languages import problem_of
 from ..dataset.build import is_complete
 from ..dataset.manifest import check_files, read, steady
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
-from ..errors import UsageError, did_you_mean, few
+from ..errors import UsageError, few
 from ..pieces import shown
 from ..records import Document
 from ..reports import coverage, examples
 from ..reports.card import settings
 from ..reports.select import example, explain, reason_of
 from ..reports.summary import describe
-from ..run.state import run_state
+from ..run.progress import run_state
 from ..storage.terminal import clean
 from ..tokens.read import read_any
-from ..tokens.vocab import Vocabulary
 from .console import echo, print_wrapped
 from .options import Command, to_path
 
@@ -81,10 +80,6 @@ def command(
                 echo(line)
         elif not (as_json or filters or row is not None):
             show(directory, count=n, epoch=epoch, order=order)
-        elif isinstance(contents, VocabManifest) and row is not None:
-            if not 0 <= row < contents.size:
-                raise UsageError(f"--row {row}: {directory} has pieces 0 to {contents.size - 1}")
-            _show_pieces(read_any(directory), [row])
         else:
             for record in (records := inspect(directory, n=n, row=row, order=order, **wanted)):
                 if as_json:
@@ -104,8 +99,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
         return ""
     known = sorted({code for source in contents.sources.values() for code in source.languages})
     if (language := wanted["language"]) and language not in known:
-        problem = problem_of(language) or "use another language"
-        return did_you_mean(language, known) or f": {problem}. The corpus has {few(known, _MAX_CODES)}"
+        return f": {problem_of(language) or 'use another language'}. The corpus has {few(known, _MAX_CODES)}"
     return f": ids here look like {example(directory, contents)}" if wanted["id"] else ""
 
 
@@ -116,24 +110,18 @@ def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread"
     if summary:
         echo(describe(contents, directory))
         echo(f"  complete; made by bertdata {contents.versions['bertdata']}, with these settings:")
-        made_with = settings(contents)
-        width = max((len(name) for name, _ in made_with), default=0)
-        for name, value in made_with:
-            echo(f"    {name:{width}} {value}")
+        for name, value in settings(contents):
+            echo(f"    {name.replace('_', '-'):21} {value}")
     if isinstance(contents, VocabManifest):
         vocabulary = read_any(directory)
-        _show_pieces(vocabulary, sorted({*range(8), *examples.pick(contents.size, 20 * count)}))
-        echo(coverage.table(contents.coverage, vocabulary.special.mark))
+        pieces, mark = vocabulary.pieces, vocabulary.special.mark
+        numbers = sorted({*range(8), *examples.pick(contents.size, 20 * count)})
+        _print([(2, "  ".join(f"{number} {shown(pieces[number], mark)}" for number in numbers))])
+        echo(coverage.table(contents.coverage, mark))
     elif not isinstance(contents, ExportManifest):  # show rows of the dataset that was exported instead
         for record in inspect(directory, n=count, order=order):
             echo()
             _show_row(directory, contents, record, epoch)
-
-
-def _show_pieces(vocabulary: Vocabulary, numbers: Iterable[int]) -> None:
-    """Print tokens of a vocabulary."""
-    names = (f"{number} {shown(vocabulary.pieces[number], vocabulary.special.mark)}" for number in numbers)
-    _print([(2, "  ".join(names))])
 
 
 def _show_row(directory: Path, contents: Manifest, record: dict[str, Any], epoch: int, search: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import click
 from ..config import PairsConfig
 from .build import beam_options, build, common_options
 from .options import Command, config_options, option, to_path
+
+_of_text = partial(option, section="Rows", folded=True, default=None)
 
 
 @click.command("make-pairs", cls=Command, arrow=True)
@@ -24,27 +27,9 @@ from .options import Command, config_options, option, to_path
     "of a model of the Hugging Face Hub.",
 )
 @config_options(PairsConfig, multiple=("max_seq_length",))
-@option(
-    "--lowercase/--cased",
-    section="Rows",
-    folded=True,
-    default=None,
-    help="Whether to lowercase text, for a bare vocab.txt.  [default: detected from its tokens]",
-)
-@option(
-    "--strip-accents/--no-strip-accents",
-    section="Rows",
-    folded=True,
-    default=None,
-    help="Whether to strip accents and other marks from letters, for a bare vocab.txt.  [default: on if lowercase, as in BERT]",
-)
-@option(
-    "--output",
-    section="Output",
-    required=True,
-    metavar="PATH",
-    help="Directory for the rows. {length} is replaced by the row length.",
-)
+@_of_text("--lowercase/--cased", help="Lowercase text, for a bare vocab.txt.  [default: detected from its tokens]")
+@_of_text("--strip-accents/--no-strip-accents", help="Strip accents, for a bare vocab.txt.  [default: on if lowercase]")
+@option("--output", section="Output", required=True, metavar="PATH", help="Directory for the rows, or one for each {length}.")
 @beam_options
 @common_options
 def command(corpus: Path, **values: Any) -> None:

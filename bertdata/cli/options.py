@@ -68,9 +68,11 @@ class Command(click.Command):
                 raise
 
     def with_option_names(self, message: str) -> str:
-        """Replace names of fields and arguments in backticks by this command's options."""
+        """Replace names of fields and arguments in backticks by options, of this command or of another one."""
         options = [param for param in self.params if isinstance(param, click.Option)]
-        names = {f"{param.name}=False": param.secondary_opts[0] for param in options if param.secondary_opts}
+        fields = (field for kind in Config.__subclasses__() for field in dataclasses.fields(kind) if "option" in field.metadata)
+        names = {field.name: f"--{field.name.replace('_', '-')}" for field in fields}
+        names |= {f"{param.name}=False": param.secondary_opts[0] for param in options if param.secondary_opts}
         names |= {param.name or "": param.opts[0] for param in options}
         return re.sub("`([a-z_]+(=False)?)`", lambda match: names.get(match[1], match[0]), message)
 

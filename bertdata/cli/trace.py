@@ -53,8 +53,7 @@ def _lines(traced: Trace, full: bool) -> Iterator[tuple[int, int, Text]]:
         if more := len(step.changes[max_changes:]):
             yield _line("", f"… {more} more; --full shows them", 2)
     if traced.lost:
-        names = ", ".join(f"{name} {times}" for name, times in traced.lost)
-        yield _line("yellow", f"templates without text: {names}")
+        yield _line("yellow", f"templates without text: {', '.join(f'{name} {times}' for name, times in traced.lost)}")
     sentences = [(not index, text) for paragraph in traced.paragraphs for index, text in enumerate(paragraph)]
     for number, (is_first, sentence) in enumerate(sentences[:max_sentences]):
         yield _line("", f"{'¶ ' if is_first else '  '}{number:3d}  {sentence}", 0, 7)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,6 @@ from typing import Any
 import click
 
 from ..config.train import TrainConfig, read_training
-from ..errors import BertDataError
 from ..reports.metrics import Record
 from ..reports.summary import count
 from ..reports.vocabulary_warnings import chinese_without_words
@@ -40,7 +37,6 @@ _FIGURES = {  # of a record of metrics
     "tokens_per_second": "{:,.0f} tokens/s",
     "padding_share": "padding {:.1%}",
 }
-_GO_ON = "continue with the same command"
 
 
 @click.command("train", cls=Command)
@@ -82,7 +78,7 @@ def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **
     from ..training.trainer import train
 
     position = _Position(chief, config.total_steps)
-    with _named_losses(), signals(position.answer) as received, position:
+    with signals(position.answer) as received, position:
 
         def stop(done: int, saved: int) -> bool:
             position.move(done, saved)
@@ -129,18 +125,6 @@ def _plan(recipe: Recipe) -> Iterator[str]:
         yield f"  warning: warmup_steps = {warmup:,} is not below the number of steps: the full learning rate is never reached"
 
 
-@contextlib.contextmanager
-def _named_losses() -> Iterator[None]:
-    """Convert torch's errors about lost processes, of another GPU or a data loader, to BertDataError."""
-    try:
-        yield
-    except RuntimeError as error:
-        if not re.search("gloo|nccl|DataLoader worker", str(error), re.IGNORECASE):
-            raise
-        problem = f"another process of this run is gone ({' '.join(str(error).split())})"
-        raise BertDataError(f"{problem}: check its output and the memory usage, then {_GO_ON}") from error
-
-
 class _Position(ProgressPrinter):
     """The position of a run: for the progress bar, the lines of metrics and signals."""
 
@@ -175,7 +159,7 @@ class _Position(ProgressPrinter):
         if not self._chief:
             return Answer("", saves)
         if not saves:
-            return Answer(_stopped(self._done) if self._done >= 0 else f"stopped before a step was begun: {_GO_ON}")
+            return Answer(_stopped(self._done))
         kept = f"keeps checkpoint-{self._saved}" if self._saved else "keeps no step"
         text = f"step {self._done + 1:,} is finished and saved first; another Ctrl-C ends the run at once and {kept}"
         return Answer(text, saves)
@@ -183,7 +167,7 @@ class _Position(ProgressPrinter):
 
 def _stopped(done: int) -> str:
     """Return the message for a stopped run, with the step that it continues from."""
-    return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
+    return f"stopped after step {max(done, 0):,}: continue with the same command"
 
 
 def _figures(record: Record) -> str:

@@ -109,7 +109,7 @@ def _vocabulary(directory: Path, source: ExportSource, tasks: list[Task], to: st
     format, contents = FORMATS[to], source.manifest()
     if contents.kind not in format.of:
         wanted = "a corpus" if format.of == ("documents",) else "rows of make-pairs"
-        raise UsageError(f"{directory} contains {contents.kind}, but {to} needs {wanted}. Use another directory")
+        raise UsageError(f"{directory} contains {contents.what}, but {to} needs {wanted}. Use another directory")
     if isinstance(contents, PairsManifest) and (why := format.refusal(contents)):
         raise UsageError(f"{to} cannot store the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):

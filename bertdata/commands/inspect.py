@@ -69,7 +69,7 @@ def inspect(
         contents = manifest.read(path)
         manifest.check_files(path, contents.listed)
         if not isinstance(contents, ReadableManifest):
-            raise UsageError(f"{path} contains {contents.kind}. Pass a corpus or rows")
+            raise UsageError(f"{path} contains {contents.what}. Pass a corpus or rows")
         if reason:
             return list(islice(_listed(path, contents, reason), n))
         wanted = {"language": language, "title": title, "id": id, "search": search}
@@ -105,7 +105,7 @@ def _example(directory: Path, contents: ReadableManifest, number: int, vocabular
 def _listed(directory: Path, contents: Manifest, reason: str) -> Iterator[dict[str, Any]]:
     """Yield the dropped and rejected records of a reason. Raise UsageError, with the corpus' reasons, for another one."""
     if not isinstance(contents, CorpusManifest):
-        raise UsageError(f"`reason`: {directory} contains {contents.kind}. Pass a corpus, which lists drops", field="reason")
+        raise UsageError(f"`reason`: {directory} contains {contents.what}. Pass a corpus, which lists drops", field="reason")
     reasons = sorted({name for stage in contents.counts for name in (*stage.dropped, *stage.rejected)})
     if reason not in reasons:
         known = ", ".join(reasons) or "none"

@@ -21,7 +21,7 @@ from ..reports.vocabulary_warnings import chinese_without_words, poor_fit, text_
 from ..run.estimate import of_rows
 from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
-from ..stages.corpus_reader import Corpus, read, refuse_to_replace
+from ..stages.corpus_reader import read, refuse_to_replace
 from ..stages.rows.job import PairsJob
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
@@ -104,6 +104,8 @@ def make_pairs(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
+    amount = f"{count(source.manifest.rows, 'document')}, {size(source.text_bytes)} of text"
+    shards = f"{count(len(source.tasks), 'task')} and {count(partitions, 'shard')}"
     plan = Plan(
         outputs=dict(zip(directories, identities, strict=True)),
         tasks=source.tasks,
@@ -111,15 +113,10 @@ def make_pairs(
         estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),
         job=partial(PairsJob.of, source, vocabulary, settings, widths),
         notes=notes,
-        summary=f"{_summary(source, partitions)} -> {', '.join(map(str, directories))}",
+        summary=f"make-pairs: {amount}, in {shards} -> {', '.join(map(str, directories))}",
         warnings=warnings_of,
     )
     return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)
-
-
-def _summary(source: Corpus, partitions: int) -> str:
-    read_in = f"{count(source.manifest.rows, 'document')}, {size(source.text_bytes)} of text"
-    return f"make-pairs: {read_in}, in {count(len(source.tasks), 'task')} and {count(partitions, 'shard')}"
 
 
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
@@ -177,9 +174,7 @@ def _notes(path: Path, vocabulary: Vocabulary, config: PairsConfig) -> tuple[str
     notes = [*vocabulary.notes]
     if vocabulary.special_tokens() != BERT_TOKENS or mark != "##":
         tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
-        words = (
-            f"{mark!r} marks where words begin" if mark in BEGINS else f"{mark!r} marks words" if mark else "each token is a word"
-        )
+        words = f"{mark!r} marks where words {'begin' if mark in BEGINS else 'go on'}" if mark else "each token is a word"
         notes.insert(0, f"{len(vocabulary.pieces):,} ids; {tokens}; {words}")
     return tuple(f"  vocabulary {path}: {note}" for note in notes)
 

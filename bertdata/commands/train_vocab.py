@@ -65,12 +65,8 @@ def train_vocab(
     directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.with_options(config, options)
     source = read(corpus)
     refuse_to_replace([corpus], [directory])
-    identity = {
-        "command": "train-vocab",
-        "config": settings.identity(),
-        "inputs": source.identity(),
-        "versions": versions(settings.packages),
-    }
+    identity = {"command": "train-vocab", "config": settings.identity(), "inputs": source.identity()}
+    identity["versions"] = versions(settings.packages)
     sample = Sample.of(source, settings)
     read_bytes = round(source.text_bytes * sample.share / sample.share_of_read)
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")

@@ -67,6 +67,13 @@ def build_path(directory: Path, identity: dict[str, Any]) -> Path:
     return directory / STATE / f"build-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def unfinished(directory: Path, identity: dict[str, Any]) -> Path | None:
+    """Return the build that a run of this identity would continue, with the same versions, or None."""
+    root = build_path(directory, identity) if is_local(directory) else directory
+    stored = builds(directory).get(root)
+    return root if isinstance(stored, dict) and not differences(stored, identity) else None
+
+
 def token(root: Path) -> str:
     """Return the token of the newest command that writes to a store, or an empty string on a disk."""
     return "" if is_local(root) else str(read_json(root / _TOKEN) or "")

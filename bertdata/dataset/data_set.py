@@ -13,7 +13,6 @@ from .manifest_types import Manifest
 
 __all__ = ["DataSet", "open"]
 
-
 M = TypeVar("M", bound=Manifest)
 
 

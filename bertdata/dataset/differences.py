@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..errors import few
 
 FIELDS_WITHOUT_EFFECT = {"seen"}  # fields of a run that affect no output byte: timestamps of inputs
-_MAX_NAMED = 3  # maximum inputs of a kind, or parts of a value, that a message names
+_MAX_NAMED, _MAX_SHOWN = 3, 24  # maximum inputs of a kind, or parts of a value, that a message names, and characters of a value
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
@@ -15,6 +16,8 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
 
     >>> differences({"seed": 1, "inputs": [{"name": "a"}]}, {"seed": 2, "inputs": [{"name": "b"}, {"name": "c"}]})
     ['2 inputs are new: b, c', '1 input is gone: a', 'seed: 1 then, 2 now']
+    >>> differences({"config": {"max_seq_length": 64}}, {"config": {"max_seq_length": 128}})
+    ['`max_seq_length`: 64 then, 128 now']
     """
     if path == "inputs" and isinstance(known, list) and isinstance(now, list):
         return _of_inputs(*({entry["name"]: entry for entry in entries} for entries in (known, now)))
@@ -22,8 +25,15 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     if old is not None and new is not None:
         names = sorted({*old, *new} - (set() if path else FIELDS_WITHOUT_EFFECT))
         return [d for name in names for d in differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)]
-    then, here = (repr(value) if parts is None else few(sorted(parts), _MAX_NAMED) for value, parts in ((known, old), (now, new)))
-    return [] if known == now else [f"{path}: {then} then, {here} now"]
+    name = re.sub(r"^config\.(\w+\.)?(\w+)$", r"`\2`", path)  # an option, which the command line names --like-this
+    return [] if known == now else [f"{name}: {_shown(known)} then, {_shown(now)} now"]
+
+
+def _shown(value: Any) -> str:
+    """Return the names of parts, or a value: of a long one, such as a digest, the beginning."""
+    if (parts := _parts(value)) is not None:
+        return few(sorted(parts), _MAX_NAMED)
+    return text if len(text := repr(value)) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _of_inputs(known: dict[str, dict[str, object]], now: dict[str, dict[str, object]]) -> list[str]:

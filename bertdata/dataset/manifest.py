@@ -21,9 +21,9 @@ from ..errors import NoInputError, UsageError, VerificationError
 from ..storage.files import OBJECT_STORES, digest, is_local, size, write_json, write_text
 from ..storage.storage import storage_errors
 from ..tally import Tally
-from .build import DATA, MANIFEST, STATE, builds, is_complete
+from .build import DATA, MANIFEST, STATE, builds
 from .manifest_records import File, Input, RowFile
-from .manifest_types import CARD, FORMAT, KINDS, Manifest, checked
+from .manifest_types import CARD, FORMAT, Manifest, checked
 from .versions import versions
 
 M = TypeVar("M", bound=Manifest)
@@ -108,8 +108,7 @@ def read(directory: Path, kind: type[Manifest] = Manifest, *, sha256: str = "") 
     except WrongValue as error:
         raise VerificationError(f"{path}: {error}: {_RESTORE_ADVICE}") from error
     if not isinstance(manifest, kind):
-        name = next(name for name, each in KINDS.items() if each is kind)
-        raise UsageError(f"{directory} contains {manifest.kind}, not {name}: pass another directory")
+        raise UsageError(f"{directory} contains {manifest.what}, not {kind.what}: pass another directory")
     return manifest
 
 
@@ -148,13 +147,9 @@ def _refuse(directory: Path) -> NoReturn:
         raise NoInputError(f"{directory} contains a training run, not a dataset. Show it with `bertdata report {directory}`")
     if not (directory / STATE).is_dir():
         raise NoInputError(f"{directory} contains no bertdata dataset (no manifest.json): pass the output directory of a command")
-    local, unfinished = is_local(directory), builds(directory)
-    if local and any(map(is_complete, unfinished)):  # between the renames of a commit, or killed there
-        raise NoInputError(f"{directory}: the new dataset is not in place yet. Run the command again")
-    if local and not unfinished and any((directory / name).exists() for name in DATA):
+    if not builds(directory) and any((directory / name).exists() for name in DATA):
         raise NoInputError(f"{directory}: manifest.json is missing. Restore it, or build the dataset again with `overwrite`")
-    more = "It keeps its finished tasks" if unfinished or not local else "It kept nothing"
-    raise NoInputError(f"{directory}: the run that writes this dataset did not finish. {more}. Run the command again")
+    raise NoInputError(f"{directory}: the run that writes this dataset did not finish. Run the same command again to continue it")
 
 
 def check_files(directory: Path, files: Iterable[File]) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 from ..codec import Count, Record, WrongValue, decode
 from ..config import CONFIGS, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
@@ -56,6 +56,7 @@ class Manifest(Record, frozen=True, kw_only=True, dict=True):
         card: README.md, the data card. A vocabulary has none, and of the exports only Parquet has one.
     """
 
+    what: ClassVar = "a dataset"  # in messages
     bertdata: Count
     kind: str
     versions: dict[str, str]
@@ -85,6 +86,7 @@ class CorpusManifest(Manifest, frozen=True, kw_only=True):
         ignored_files: Number of files that no source reads, by kind of input and suffix.
     """
 
+    what: ClassVar = "a corpus"
     sources: dict[str, SourceEntry]
     rejects: Sequence[RowFile]
     drops: Sequence[RowFile]
@@ -110,6 +112,7 @@ class VocabManifest(Manifest, frozen=True, kw_only=True):
         coverage: How well the vocabulary covers the words of each language.
     """
 
+    what: ClassVar = "a vocabulary"
     accents: str = ""
     files: Sequence[File]
     size: Count
@@ -120,11 +123,6 @@ class VocabManifest(Manifest, frozen=True, kw_only=True):
     def settings(self) -> VocabConfig:
         """The options as a configuration."""
         return VocabConfig.of(self.config)
-
-    @property
-    def pieces(self) -> int:
-        """The number of tokens in the vocabulary."""
-        return self.size
 
 
 class PairsManifest(Manifest, frozen=True, kw_only=True):
@@ -144,6 +142,7 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
         splits: Statistics of the rows of ``train`` and ``validation``.
     """
 
+    what: ClassVar = "rows of make-pairs"
     corpus: CorpusInfo
     files: Sequence[File]
     vocab_size: Count
@@ -166,11 +165,6 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
         names = [stage_name(stage, split) for split in self.splits]
         return [counts for counts in self.counts if counts.stage in names]
 
-    @property
-    def pieces(self) -> int:
-        """The number of tokens in the vocabulary."""
-        return self.vocab_size
-
 
 class ExportManifest(Manifest, frozen=True, kw_only=True):
     """The manifest of an export.
@@ -183,6 +177,7 @@ class ExportManifest(Manifest, frozen=True, kw_only=True):
         files: Files other than shards, such as an index.
     """
 
+    what: ClassVar = "an export"
     of: str
     vocab_size: Count | None = None
     special_tokens: dict[str, str] | None = None

@@ -47,20 +47,9 @@ def _with_features(schema: pa.Schema) -> pa.Schema:
     return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
 
 
-DOCUMENT = _with_features(
-    pa.schema(
-        [
-            ("id", pa.string()),
-            ("source", pa.string()),
-            ("language", pa.string()),
-            ("title", pa.string()),
-            ("url", pa.string()),
-            ("licence", pa.string()),
-            ("sentences", pa.list_(pa.string())),
-            ("paragraph_starts", pa.list_(pa.uint32())),
-        ]
-    )
-)
+_FIELDS = ("id", "source", "language", "title", "url", "licence")  # of a document, before its text
+_TEXT = (("sentences", pa.list_(pa.string())), ("paragraph_starts", pa.list_(pa.uint32())))
+DOCUMENT = _with_features(pa.schema([*((name, pa.string()) for name in _FIELDS), *_TEXT]))
 
 
 def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
@@ -130,7 +119,7 @@ class DocumentBatch:
         """Return the documents as a record batch."""
         sentences = pa.StringArray.from_buffers(len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._text))
         paragraphs = pa.array(self._paragraphs, pa.uint32())
-        columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(6)]
+        columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(len(_FIELDS))]
         columns += [
             pa.ListArray.from_arrays(pa.array(self._starts, pa.int32()), sentences),
             pa.ListArray.from_arrays(pa.array(self._paragraph_ends, pa.int32()), paragraphs),

@@ -8,7 +8,6 @@ Only numbers of tasks pass between stages.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -18,10 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import ResumeError, StorageError, VerificationError
-from ..storage.files import PRIVATE_MODE, digest, is_local, read_json, read_state, write_json, write_text
+from ..storage.files import PRIVATE_MODE, digest, read_json, read_state, write_json, write_text
 from ..storage.storage import storage_errors
-from .build import REPLACING, RUN, STATE, builds, size
-from .differences import differences
+from .build import REPLACING, RUN, STATE
 from .manifest_records import File
 
 
@@ -154,32 +152,9 @@ def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
 def check_begun(root: Path) -> None:
     """Raise StorageError if no run has begun in `root`, for example because this host does not share the directory."""
     if not (root / STATE / RUN).exists():
-        raise StorageError(
-            f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "
-            "store"
-        )
-
-
-def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
-    """Return the number of finished tasks per stage that a run of this identity would reuse.
-
-    Fields missing from the identity are not compared. Versions are compared, because another version may write other bytes.
-    """
-    for root, stored in builds(directory).items():
-        if isinstance(stored, dict) and not differences(stored, {**stored, **identity}):
-            with contextlib.suppress(OSError):
-                return {path.name: count_done(root, path.name) for path in sorted((root / STATE / "tasks").iterdir())}
-    return {}
+        raise StorageError(f"{root}: not found. All workers must see the input and `output` under the same names")
 
 
 def count_done(root: Path, stage: str) -> int:
     """Count the finished tasks of a stage."""
-    try:
-        return sum(not path.name.startswith(".") for path in (root / STATE / "tasks" / stage).iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
-
-
-def leftovers(directory: Path) -> dict[str, int]:
-    """Return the sizes in bytes of unfinished builds on a disk, by path."""
-    return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
+    return sum(1 for _ in (root / STATE / "tasks" / stage).glob("[0-9]*"))

@@ -51,7 +51,7 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     """Return a dataset and a task per shard, or per shard of a split of rows, after checking the file sizes."""
     contents = manifest.read(directory)
     if not isinstance(contents, CorpusManifest | PairsManifest):
-        raise UsageError(f"{directory} contains {contents.kind}: use a corpus or rows")
+        raise UsageError(f"{directory} contains {contents.what}: use a corpus or rows")
     if split not in (contents.splits if isinstance(contents, PairsManifest) else ("train",)):
         raise UsageError(f"`split`: {directory} has no split {split}", field="split")
     manifest.check_files(directory, contents.listed)

@@ -101,27 +101,17 @@ def unit_of(config: PairsConfig) -> str:
 
 
 def document_lines(document: Document, most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): the head of a document, and its first sentences by paragraph.
-
-    With `search`, these are the first sentences that contain the text in any case, with the one before and after each.
-    """
+    """Yield (indent, line): the head of a document, and its first sentences that contain `search` in any case."""
     sentences, starts = document.sentences, document.paragraph_starts
     name = f"{document.id}  {document.title}  ({document.language or 'language unknown'})"
     yield 0, f"{name}  {count(len(starts), 'paragraph')}, {count(len(sentences), 'sentence')}"
     if document.url:
         yield 2, document.url
-    hits = [number for number, sentence in enumerate(sentences) if search and search.lower() in sentence.lower()]
-    around = {near for hit in hits[:most] for near in (hit - 1, hit, hit + 1)}.intersection(range(len(sentences)))
-    before = -1
-    for number in sorted(around) or range(min(most, len(sentences))):
-        if number > before + 1:
-            yield 2, "  …"
+    hits = [number for number, sentence in enumerate(sentences) if search.lower() in sentence.lower()]
+    for number in hits[:most]:
         yield 2, f"{'¶ ' if number in starts else '  '}{number:3d}  {sentences[number]}"
-        before = number
     if len(hits) > most:
-        yield 2, f"  … {count(len(hits) - most, 'more sentence')} with {search!r}"
-    elif before + 1 < len(sentences):
-        yield 2, f"  … {count(len(sentences) - before - 1, 'more sentence')}"
+        yield 2, f"  … {count(len(hits) - most, 'more sentence')}{f' with {search!r}' if search else ''}"
 
 
 def pair_lines(

@@ -124,7 +124,7 @@ def longest(directory: Path, manifest: ReadableManifest, count: int) -> list[int
 def explain(directory: Path, manifest: Manifest, id: str) -> Iterator[str]:
     """Yield a line for each document, drop and reject of a corpus with this id. Raise UsageError if it is missing."""
     if not isinstance(manifest, CorpusManifest):
-        raise UsageError(f"{directory} contains {manifest.kind}: pass the corpus that they were built from, to explain {id}")
+        raise UsageError(f"{directory} contains {manifest.what}: pass the corpus that they were built from, to explain {id}")
     check_files(directory, manifest.listed)
     found = False
     for number in select(directory, manifest, {"id": id}):
@@ -164,5 +164,5 @@ def reason_of(record: Mapping[str, str]) -> str:
 
 
 def example(directory: Path, manifest: CorpusManifest) -> str:
-    """Return the id of a corpus' first document."""
-    return next((str(batch.column("id")[0]) for _, batch in batches(directory, manifest) if batch.num_rows), "enwiki:12")
+    """Return the ids of the first documents of a corpus, two of one shard."""
+    return next((" and ".join(batch.column("id")[:2].to_pylist()) for _, batch in batches(directory, manifest)), "enwiki:12")

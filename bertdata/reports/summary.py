@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from ..config import LABEL_1_COUNTS, OBJECTIVES, PairsConfig
-from ..dataset.manifest_records import SourceEntry, Statistics
+from ..dataset.manifest_records import Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 from ..tally import StageCounts
 
@@ -108,8 +108,8 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
         lines.append(f"  shares of the text: {', '.join(shares)}")
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         lines.append(f"  repeated paragraphs: {removed:,} removed")
-    if found := edits(sources):
-        lines.append(f"  edits: {found}")
+    if edits := sum((Counter(source.edits) for source in sources.values()), Counter[str]()):
+        lines.append(f"  edits: {', '.join(f'{name} {number:,}' for name, number in edits.most_common())}")
     templates, formulas = manifest.dropped_templates, manifest.formulas
     if templates.calls:
         names = ", ".join(f"{name} {count:,}" for name, count in templates.most_frequent[:5])
@@ -123,12 +123,6 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
             more = f"; explain one with bertdata inspect {directory} --explain ID" if kind == "drops" else ""
             lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file.rows for file in files):,}){more}")
     return lines
-
-
-def edits(sources: dict[str, SourceEntry]) -> str:
-    """Describe the edits of the functions of `--map`, most frequent first, or return ``""`` without any."""
-    total = sum((Counter(source.edits) for source in sources.values()), Counter[str]())
-    return ", ".join(f"{name} {number:,}" for name, number in total.most_common())
 
 
 def _content(manifest: Manifest) -> str:

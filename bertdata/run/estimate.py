@@ -23,25 +23,16 @@ _PROCESS_BYTES = 200_000_000  # memory of a process: it reads, converts and writ
 
 
 class Estimate(NamedTuple):
-    """The resources of a run.
-
-    Attributes:
-        cpu_seconds: Time of one core that is spent in tasks.
-        output: Bytes of the datasets.
-        work: Bytes of work files, which the run removes at its end.
-        finish_seconds: Time of one core after all tasks.
-        is_limit: Whether options such as `max_documents` make the run smaller than this.
-    """
+    """The CPU seconds of all tasks, the bytes of the datasets, and those of work files, which the run removes at its end."""
 
     cpu_seconds: float
     output: float
     work: float
-    finish_seconds: float = 0.0
-    is_limit: bool = False
+    is_limit: bool = False  # whether options such as `max_documents` make the run smaller than this
 
     def line(self, workers: int) -> str:
         """Describe the estimate for a number of workers."""
-        seconds = _START_SECONDS + self.cpu_seconds / workers + self.finish_seconds
+        seconds = _START_SECONDS + self.cpu_seconds / workers
         time = next((count(round(seconds / unit), name) for unit, name in _UNITS if seconds > 1.5 * unit), "1 second")
         memory = size(_PROCESS_BYTES * (workers + 1 if workers > 1 else 1))
         disk = f"{size(round(self.output + self.work))} of disk, {size(round(self.work))} of it for work files"
@@ -55,22 +46,21 @@ def of_files(files: Iterable[tuple[str, str, int]], near: bool, is_limit: bool) 
     for source, name, length in files:
         share, cpu_seconds_per_mb = _TEXT.get(source, _DUMP)
         ratio = next((ratio for ratio, ends in _UNPACKED.items() if name.lower().endswith(tuple(ends.split()))), 1.0)
-        found = length * share * ratio
-        text += found
-        seconds += found * (cpu_seconds_per_mb + _NEAR_CPU_SECONDS_PER_MB * near) / 1e6
+        text += (read := length * share * ratio)
+        seconds += read * (cpu_seconds_per_mb + _NEAR_CPU_SECONDS_PER_MB * near) / 1e6
     # Work files: the records of tasks, facts about documents, and a second copy of the shards that lose some.
-    return Estimate(seconds, 1.05 * text, (0.4 if near else 0.2) * text, is_limit=is_limit)
+    return Estimate(seconds, 1.05 * text, (0.4 if near else 0.2) * text, is_limit)
 
 
 def of_vocabulary(text_bytes: float, vocabulary_size: int) -> Estimate:
     """Estimate a vocabulary from the bytes of text that it reads."""
-    return Estimate(0.45 * text_bytes / 1e6, 32 * vocabulary_size, 0.1 * text_bytes, finish_seconds=1 + vocabulary_size / 8000)
+    return Estimate(1 + 0.45 * text_bytes / 1e6 + vocabulary_size / 8000, 32 * vocabulary_size, 0.1 * text_bytes)
 
 
 def of_rows(text_bytes: float, outputs: int, static: bool) -> Estimate:
     """Estimate rows from the bytes of text, for the number of outputs times that of passes over the text."""
-    cpu_seconds = (0.06 + 0.12 * outputs) * text_bytes / 1e6
-    return Estimate(cpu_seconds, (1.1 if static else 0.9) * outputs * text_bytes, 0.55 * text_bytes)
+    output = (1.1 if static else 0.9) * outputs * text_bytes
+    return Estimate((0.06 + 0.12 * outputs) * text_bytes / 1e6, output, 0.55 * text_bytes)
 
 
 def of_export(shard_bytes: float, format: str) -> Estimate:

@@ -36,34 +36,23 @@ class Stage(NamedTuple):
 
 
 def on_worker(method: Method) -> Method:
-    """Make a method of a job check its host before it begins, and name the host in errors of storage."""
+    """Make a method of a job check its host before it begins."""
 
     @wraps(method)
     def checked(job: Job, *arguments: Any) -> Any:
-        try:
-            with storage_errors():
-                job.check()
-                return method(job, *arguments)
-        except StorageError as error:
-            if (host := os.uname().nodename) == job.host:
-                raise
-            raise type(error)(f"worker on {host}: {error}") from error
+        with storage_errors():
+            job.check()
+            return method(job, *arguments)
 
     return checked  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What every job knows.
+    """The work of a command, and what its workers check before they begin."""
 
-    Attributes:
-        roots: The build directory of each output.
-        packages: Packages whose versions affect the output's bytes. Workers must have the same versions.
-    """
-
-    roots: tuple[Path, ...]
-    packages: tuple[str, ...] = ()
-    host: str = field(default_factory=lambda: os.uname().nodename)
+    roots: tuple[Path, ...]  # the build directory of each output
+    packages: tuple[str, ...] = ()  # their versions affect the bytes of the output
     versions: dict[str, str] = field(init=False)
     tokens: tuple[str, ...] = field(init=False)  # of this command, for outputs in a store
 
@@ -104,16 +93,13 @@ class Job:
         with storage_errors(), contextlib.ExitStack() as stack:
             for root in self.roots:
                 stack.enter_context(committing(root))
-            moved = [root for root in self.roots if is_local(root) and is_in_place(root)]
-            left = [root for root in self.roots if root not in moved]
+            left = [root for root in self.roots if not (is_local(root) and is_in_place(root))]
             if not all(map(is_complete, left)):
-                if moved:
-                    complete = moved[0].parent.parent
-                    raise StorageError(f"{complete} is complete, the others are not: run the same command again")
+                if len(left) < len(self.roots):
+                    raise StorageError(f"only some outputs are complete, not {left[0].parent.parent}: run the same command again")
                 self.check()
-                for root, known in zip(self.roots, self.tokens, strict=True):
-                    if token(root) != known:
-                        raise OutputLockedError(f"{root}: a newer run replaced this one. Run one command at a time")
+                if self.tokens != tuple(map(token, self.roots)):
+                    raise OutputLockedError(f"{left[0]}: a newer run replaced this one. Run one command at a time")
                 self.finish()
             for root in left:
                 put_in_place(root)

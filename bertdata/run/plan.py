@@ -6,51 +6,38 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ..dataset import manifest
-from ..dataset.build import building, is_done, work_directory
+from ..dataset.build import building, is_done, unfinished, work_directory
 from ..dataset.data_set import DataSet
-from ..dataset.tasks import unfinished
-from ..errors import StorageError, UsageError
+from ..errors import StorageError
 from ..records import Task
-from ..reports.summary import count, size
-from ..storage.files import is_local
+from ..reports.summary import size
+from ..storage.files import PRIVATE_MODE, is_local, write_json
 from ..storage.process import worker_count
 from . import local
 from .estimate import Estimate
 from .job import Job
-from .progress import Progress, Reporter
-from .state import write_stages
+from .progress import STAGES, Progress, Reporter, finished_tasks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The work of a command. A plan whose outputs are complete already has no job.
+    """The work of a command. A plan whose outputs are complete already has no job."""
 
-    Attributes:
-        outputs: The directories of the datasets to write, with the settings and inputs that affect their bytes.
-        summary: The plan in one line.
-        tasks: The tasks of the first stage.
-        bytes: The bytes of input.
-        estimate: The resources that the run takes.
-        job: Makes the job from the build directory of each output (None if it is complete) and a directory for work files.
-        notes: Further lines about the plan.
-        warnings: Returns what to warn of in a finished dataset.
-    """
-
-    outputs: Mapping[Path, dict[str, Any]]
+    outputs: Mapping[Path, dict[str, Any]]  # directories to write, each with the settings and inputs that affect its bytes
     summary: str
-    tasks: Sequence[Task] = ()
-    bytes: int = 0
+    tasks: Sequence[Task] = ()  # of the first stage
+    bytes: int = 0  # of input
     estimate: Estimate | None = None
+    # Makes the job from the build directory of each output (None if it is complete) and a directory for work files
     job: Callable[[Sequence[Path | None], Path], Job] | None = None
-    notes: tuple[str, ...] = ()
-    warnings: Callable[[DataSet[Any]], Iterable[str]] = lambda _: ()
+    notes: tuple[str, ...] = ()  # further lines about the plan
+    warnings: Callable[[DataSet[Any]], Iterable[str]] = lambda _: ()  # about a finished dataset
 
     def to_do(self, overwrite: bool) -> list[Path]:
         """Return the directories of outputs to build: those that are not complete, or all with `overwrite`."""
@@ -60,9 +47,8 @@ class Plan:
 def reused_tasks(plan: Plan) -> Iterator[str]:
     """Yield a message for each output with finished tasks that this run reuses from an earlier run."""
     for directory, identity in plan.outputs.items():
-        tasks = [f"{count(done, 'task')} of {name}" for name, done in unfinished(directory, identity).items() if done]
-        if tasks:
-            yield f"{directory}: an earlier run finished {', '.join(tasks)}, which this run reuses"
+        if (root := unfinished(directory, identity)) and (tasks := finished_tasks(root)):
+            yield f"{directory}: continue an earlier run, which finished {tasks}"
 
 
 def run(
@@ -73,37 +59,32 @@ def run(
     beam_args: Sequence[str] = (),
     progress: Callable[[Progress], object] | Reporter | None = None,
 ) -> list[DataSet[Any]]:
-    """Build the outputs that are not complete yet, here or, with options for Beam, on an engine. Return all outputs.
-
-    Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
-    """
+    """Build the outputs that are not complete yet, here or, with options for Beam, on an engine. Return all outputs."""
     reporter = progress if isinstance(progress, Reporter) else Reporter(progress)
-    if workers is not None and (type(workers) is not int or workers < 1):
-        problem = f"`workers` is {workers!r}: use an integer of 1 or more, or None to let the command choose"
-        raise UsageError(problem, field="workers", value=workers)
-    engine = _engine(beam_args) if beam_args else None  # refuses wrong options before anything is written
-    reporter.plan(plan, workers, overwrite)
+    count = worker_count(workers, len(plan.tasks), plan.bytes)
+    if beam_args:
+        folder = "bertdata.pipelines" if find_spec("bertdata.pipelines") else "pipelines"  # a clone that is not installed
+        engine = import_module(f"{folder}.engine")
+        options = engine.parse(beam_args)  # refuses wrong ones before anything is written
+    reporter.plan(plan, count, overwrite)
     _check_space(plan, overwrite)
     for line in reused_tasks(plan):
         reporter.note(line)
     with contextlib.ExitStack() as stack:
-        roots, complete = list[Path | None](), dict[Path, DataSet[Any]]()
-        for directory, identity in plan.outputs.items():  # each stays locked until the block ends; the job commits
-            roots.append(stack.enter_context(building(directory, identity, overwrite=overwrite)))
-            if roots[-1] is None:
-                complete[directory] = found = DataSet.read(directory, new=False)
-                manifest.check_files(directory, found.manifest.listed)
+        # Each output stays locked until the block ends. The job commits them.
+        roots = [stack.enter_context(building(path, identity, overwrite=overwrite)) for path, identity in plan.outputs.items()]
         first = next(filter(None, roots), None)
         if first and plan.job:
-            job = plan.job(roots, first if engine else stack.enter_context(work_directory(first)))
+            job = plan.job(roots, first if beam_args else stack.enter_context(work_directory(first)))
             for root in job.roots:
-                write_stages(root, job.stages(plan.tasks))
-            if engine:
-                engine(job, plan.tasks)
+                write_json(root / STAGES, [[stage.name, len(stage.tasks)] for stage in job.stages(plan.tasks)], PRIVATE_MODE)
+            if beam_args:
+                engine.run(job, plan.tasks, options)
             else:
-                local.run(job, plan.tasks, worker_count(workers, len(plan.tasks), plan.bytes), reporter)
-    data_sets = [complete.get(directory) or DataSet.read(directory) for directory in plan.outputs]
+                local.run(job, plan.tasks, count, reporter)
+    data_sets = [DataSet.read(path, new=root is not None) for path, root in zip(plan.outputs, roots, strict=True)]
     for data_set in data_sets:
+        manifest.check_files(data_set.path, data_set.manifest.listed)
         for warning in plan.warnings(data_set):
             reporter.warning(warning)
     return data_sets
@@ -121,10 +102,3 @@ def _check_space(plan: Plan, overwrite: bool) -> None:
             f"{directory}: not enough space: the run takes about {size(round(needed))}, and {size(free)} are free. Free some "
             "space, then run the same command again, or use an `output` on a larger disk"
         )
-
-
-def _engine(arguments: Sequence[str]) -> Callable[[Job, Sequence[Task]], None]:
-    """Return the function that runs a job with Beam. Raise UsageError if its options are wrong."""
-    folder = "bertdata.pipelines" if find_spec("bertdata.pipelines") else "pipelines"  # a clone that is not installed
-    engine = import_module(f"{folder}.engine")
-    return partial(engine.run, options=engine.parse(arguments))

@@ -60,12 +60,7 @@ class Trace(NamedTuple):
 
 
 @storage_errors()
-def trace(
-    corpus: str | Path,
-    name: str,
-    *,
-    wikipedia: str | Path | Sequence[str | Path] = (),
-) -> Trace:
+def trace(corpus: str | Path, name: str, *, wikipedia: str | Path | Sequence[str | Path] = ()) -> Trace:
     """Trace a document from its wikitext to its sentences.
 
     Args:

@@ -14,6 +14,7 @@ from multiprocessing import parent_process
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
+from ..errors import UsageError
 from . import cgroup
 
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
@@ -39,6 +40,9 @@ def cores() -> int:
 
 def worker_count(workers: int | None, tasks: int, size: int = sys.maxsize) -> int:
     """Return the requested number of workers. The default is one per core and task, or 1 if `size` bytes of input are too few."""
+    if workers is not None and (type(workers) is not int or workers < 1):
+        problem = f"`workers` is {workers!r}: use an integer of 1 or more, or None to let the command choose"
+        raise UsageError(problem, field="workers", value=workers)
     return workers or (max(1, min(tasks, cores())) if size >= _MIN_SHARED_BYTES else 1)
 
 

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 from collections.abc import Iterator
 
 from ..credentials import cause
 from ..errors import BertDataError, StorageError, system_limit
 
-_CLIENTS = frozenset(  # packages whose errors mean that a store or the network failed
-    (
-        "botocore",
-        "aiobotocore",
-        "aiohttp",
-        "gcsfs",
-        "google",
-        "azure",
-        "huggingface_hub",
-        "hf_xet",
-        "requests",
-        "httpx",
-        "httpx2",
-        "fsspec",
-    )
-)
+# Packages whose errors mean that a store or the network failed
+_CLIENTS = re.compile(r"(botocore|aiobotocore|aiohttp|gcsfs|google|azure|huggingface_hub|hf_xet|requests|httpx2?|fsspec)(\.|$)")
 
 
 @contextlib.contextmanager
@@ -46,7 +33,7 @@ def storage_errors(doing: str = "") -> Iterator[None]:
 def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
     """Convert an error to StorageError, or return None if it does not come from the system or a store."""
     message = " ".join(str(error).split()).rstrip(".")
-    if type(error).__module__.partition(".")[0] in _CLIENTS:  # some are OSErrors, too
+    if _CLIENTS.match(type(error).__module__):  # some are OSErrors, too
         advice = "check the address, the network and the credentials, then run the same command again"
         return StorageError(f"{doing or 'cannot reach the store'}: {message}: {advice}")
     if advice := system_limit(error):

@@ -26,7 +26,7 @@ def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.Cap
     monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
     with BuildReporter() as reporter:
         for now[0] in (1.0, 29.0, 30.5, 31.0, 59.0, 61.0):
-            reporter.progress(Progress("extract", 3, 9, 62.0, 187.5))
+            reporter.progress(Progress("extract", 3, 9, 187.5))
     assert capsys.readouterr().err.splitlines() == ["  extract: 3 of 9 tasks  left 0:03:08"] * 2
     assert "finished work is kept: extract: at least 3 of 9 tasks" in console.answer().text
 

@@ -27,7 +27,7 @@ def test_training_learns_words_but_no_labels_of_pairs(tmp_path: Path, monkeypatc
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        done = call("demo", "--output", tmp_path / 'my "demo"', "--n", "1", "--train")
+        done = call("demo", "--output", tmp_path / 'my "demo"', "--train")
     finally:
         torch.set_num_threads(threads)
     run = tmp_path / 'my "demo"' / "train-run"

@@ -53,7 +53,7 @@ CASES = [
     (["train-vocab", "{corpus}", "--output", "{tmp}/x", "--size", "3"], 2, "--size"),
     (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "No such file or directory"),
     (["make-pairs", "{corpus}", "--vocab", "", "--output", "{tmp}/x"], 2, "a path is empty"),
-    (["make-pairs", "{vocab}", "--vocab", "{vocab}", "--output", "{tmp}/x"], 2, "contains vocabulary"),
+    (["make-pairs", "{vocab}", "--vocab", "{vocab}", "--output", "{tmp}/x"], 2, "contains a vocabulary, not a corpus"),
     ([*PAIRS, "--max-seq-length", "9"], 2, "--max-seq-length"),
     ([*PAIRS, "--max-seq-length", "128,512"], 2, "'128,512' is not a valid integer"),
     ([*PAIRS, "--objective", "nps"], 2, "'nsp'"),

@@ -10,7 +10,7 @@ from test_resume import kill_in_mid_run
 
 from bertdata.dataset.build import building
 from bertdata.errors import BertDataError
-from bertdata.run.state import run_state
+from bertdata.run.progress import run_state
 
 
 @pytest.mark.slow
@@ -30,5 +30,5 @@ def test_a_directory_that_is_being_written_names_the_process(tmp_path: Path) -> 
     with pytest.raises(BertDataError), building(tmp_path / "out", {"command": "build-corpus", "inputs": []}):
         assert run_state(tmp_path / "out").startswith("running (0 tasks finished), by process ")
         raise BertDataError("stopped")
-    assert run_state(tmp_path / "out") == "unfinished"
+    assert run_state(tmp_path / "out") == "unfinished (0 tasks finished)"
     assert run_state(tmp_path / "nothing") == ""

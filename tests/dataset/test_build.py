@@ -113,8 +113,8 @@ def test_differences_name_settings_and_inputs_and_show_no_table() -> None:
     old = {"inputs": then, "table": None, "seen": 1, "config": {"seed": 1, "mix": "a"}}
     new = {"inputs": now, "table": {"a": [{"b": 2}]}, "seen": 2, "config": {"seed": 2}}
     assert differences(old, new) == [
-        "config.mix: 'a' then, None now",
-        "config.seed: 1 then, 2 now",
+        "`mix`: 'a' then, None now",
+        "`seed`: 1 then, 2 now",
         "7 inputs are new: d.txt, e.txt, f.txt and 4 more",
         "1 input is gone: a.txt",
         "1 input has changed: b.txt (bytes)",
@@ -123,14 +123,14 @@ def test_differences_name_settings_and_inputs_and_show_no_table() -> None:
 
 
 def test_other_settings_are_refused_with_the_difference(directory: Path) -> None:
-    changed, named = {**IDENTITY, "config": {"seed": 2, "mix": "a"}}, r"config\.seed: 1 then, 2 now"
+    changed, named = {**IDENTITY, "config": {"seed": 2, "mix": "a"}}, "`seed`: 1 then, 2 now"
     root = begin(directory)
     with pytest.raises(ResumeError, match=rf"{root} .*is an unfinished run.*{named}.*`overwrite`") as caught:
         finish(directory, identity=changed)
     assert caught.value.exit_code == 5 and (root / "data" / "part").exists()
     finish(directory, identity=changed, overwrite=True)
     assert content(directory) == COMPLETE and state(directory) == AT_REST, "overwrite removes the unfinished run"
-    with pytest.raises(OutputExistsError, match=r"a finished dataset with other settings.*seed: 2 then, 1 now.*`overwrite`"):
+    with pytest.raises(OutputExistsError, match=r"a finished dataset with other settings.*`seed`: 2 then, 1 now.*`overwrite`"):
         finish(directory)
     assert content(directory) == COMPLETE and state(directory) == AT_REST
 
@@ -259,7 +259,7 @@ def test_readers_refuse_a_dataset_between_the_renames_and_one_that_is_replaced(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_json(begin(directory) / MANIFEST, {})
-    with pytest.raises(NoInputError, match="the new dataset is not in place yet. Run the command again"):
+    with pytest.raises(NoInputError, match="did not finish. Run the same command again"):
         read(directory)
     root = write_pairs(tmp_path / "pairs", {"train": [[9, 12], [10, 11]]})
     other = write_pairs(tmp_path / "other", {"train": [[9, 12], [10, 11]]}, salt=1)  # of the same sizes

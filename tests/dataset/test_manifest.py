@@ -88,7 +88,7 @@ def test_a_directory_without_a_readable_dataset_is_refused_with_the_reason(tmp_p
     with pytest.raises(NoInputError, match="no bertdata dataset"):
         manifest.read(tmp_path)
     manifest.store(tmp_path, made(), "# Tea")
-    with pytest.raises(UsageError, match="contains documents, not pairs") as caught:
+    with pytest.raises(UsageError, match="contains a corpus, not rows of make-pairs") as caught:
         manifest.read(tmp_path, PairsManifest)
     assert str(tmp_path) in str(caught.value) and caught.value.exit_code == 2
     for number, advice in ((manifest.FORMAT + 1, "install that version"), (0, "restore"), ("1", "restore"), (True, "restore")):
@@ -96,7 +96,7 @@ def test_a_directory_without_a_readable_dataset_is_refused_with_the_reason(tmp_p
         with pytest.raises(UsageError, match=f"has format .*{advice}"):
             manifest.read(tmp_path)
     (tmp_path / "corpus" / ".bertdata" / "build-1").mkdir(parents=True)
-    with pytest.raises(NoInputError, match="did not finish. It keeps its finished tasks"):
+    with pytest.raises(NoInputError, match="did not finish. Run the same command again"):
         manifest.read(tmp_path / "corpus")
 
 

@@ -143,7 +143,7 @@ def test_flipped_bits_in_rows_and_in_where_they_end(tmp_path: Path, pairs: Path)
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus: Path) -> None:
-    with pytest.raises(UsageError, match="contains documents"):
+    with pytest.raises(UsageError, match="contains a corpus"):
         Shards(sample_corpus)
     with pytest.raises(UsageError, match=r"no split 'test', but train, validation"):
         Shards(pairs, split="test")

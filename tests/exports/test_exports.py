@@ -281,7 +281,7 @@ def test_two_workers_write_the_same_bytes_and_a_broken_run_continues(
     two = bertdata.export(corpus, to="jsonl", output=tmp_path / "two", workers=2)
     assert digests(one.path) == digests(two.path) and one.new
     assert not bertdata.export(corpus, to="jsonl", output=tmp_path / "one", workers=1).new
-    with pytest.raises(OutputExistsError, match="config.to: 'jsonl' then, 'parquet' now"):
+    with pytest.raises(OutputExistsError, match="`to`: 'jsonl' then, 'parquet' now"):
         bertdata.export(corpus, to="parquet", output=tmp_path / "one", workers=1)
 
 
@@ -289,9 +289,9 @@ def test_other_input_is_refused(parts: Path, build: Build, tmp_path: Path) -> No
     pairs, corpus, vocabulary = parts / "make-pairs", parts / "build-corpus", parts / "train-vocab"
     packed = build("make-pairs", tmp_path / "packed", corpus, "--vocab", vocabulary, "--shards", 1, "--pack")
     for source, options, says in (
-        (pairs, {"to": "jsonl"}, "contains pairs, but jsonl needs a corpus"),
-        (corpus, {"to": "mds"}, "contains documents, but mds needs rows of make-pairs"),
-        (vocabulary, {"to": "jsonl"}, "contains vocabulary: use a corpus or rows"),
+        (pairs, {"to": "jsonl"}, "contains rows of make-pairs, but jsonl needs a corpus"),
+        (corpus, {"to": "mds"}, "contains a corpus, but mds needs rows of make-pairs"),
+        (vocabulary, {"to": "jsonl"}, "contains a vocabulary: use a corpus or rows"),
         (corpus, {"to": "lddl"}, "`to`.*lddl.*use one of jsonl"),
         (corpus, {"to": "jsonl", "split": "validation"}, "no split validation"),
         (corpus, {"to": "jsonl", "vocab": vocabulary}, "omit it"),

@@ -75,7 +75,6 @@ def test_a_runner_is_named_in_two_words(build: Build, tmp_path: Path) -> None:
             StorageError,
             "^disk full$",
         ),
-        (lambda: RuntimeError("can't start new thread"), StorageError, "raise the limit of processes"),
         (
             lambda: ValueError("line 1\nline 2"),
             TransferError,

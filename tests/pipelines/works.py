@@ -48,7 +48,6 @@ ERRORS = {
     "odd": lambda: Odd(1, 2),
     "end of a file": lambda: EOFError("the file ends early"),  # which the end of a pipe raises, too
     "key": lambda: KeyError("tea"),
-    "limit": lambda: BlockingIOError(11, "Resource temporarily unavailable"),
     "interrupt": KeyboardInterrupt,
 }
 

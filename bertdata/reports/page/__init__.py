@@ -83,11 +83,13 @@ def write_beside(root: Path, manifest: Manifest) -> None:
 
 
 def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
-    about, origins = [], few(source_names(manifest), _MAX_NAMED_INPUTS)
+    about, origins = list[str](), few(source_names(manifest), _MAX_NAMED_INPUTS)
     if isinstance(manifest, CorpusManifest):
         body = documents.contents(path, manifest)
     elif isinstance(manifest, PairsManifest):
-        about, body = _settings(manifest), rows.contents(path, manifest)
+        config, body = manifest.settings, rows.contents(path, manifest)
+        about = [f"objective {config.objective}", f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}"]
+        about += [f"vocabulary of {manifest.vocab_size:,} tokens", f"seed {config.seed}"]
     elif isinstance(manifest, VocabManifest):
         sample, table = manifest.sample, coverage.table(manifest.coverage, read_any(path).special.mark)
         figures = [("tokens", manifest.size), ("words counted", sample.words), ("distinct words", sample.distinct_words)]
@@ -99,18 +101,6 @@ def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
     note = "; ".join([*about, f"made with bertdata {manifest.versions['bertdata']}"])
     title = _TITLES[manifest.kind] + (f" of {origins}" if origins else "")
     return {"title": title, "note": note[0].upper() + note[1:], **body}
-
-
-def _settings(manifest: PairsManifest) -> list[str]:
-    """Describe how rows were made: the settings that distinguish datasets of one corpus."""
-    config = manifest.settings
-    return [
-        f"objective {config.objective}",
-        f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}",
-        f"vocabulary of {manifest.vocab_size:,} tokens",
-        *([f"words by {config.chinese_words}"] if config.chinese_words != "none" else []),
-        f"seed {config.seed}",
-    ]
 
 
 def _render(**contents: Any) -> str:

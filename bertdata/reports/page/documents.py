@@ -49,13 +49,9 @@ def _figures(manifest: CorpusManifest) -> list[tuple[str, str]]:
 
 
 def _documents(sample: DocumentSample) -> list[dict[str, Any]]:
-    """Return documents to show: one of each source and language, and others spread evenly."""
-    first: dict[tuple[str, str], int] = {}
-    for index, kind in enumerate(zip(*(sample.table.column(name).to_pylist() for name in ("source", "language")), strict=True)):
-        first.setdefault(kind, index)
-    chosen = dict.fromkeys([*list(first.values())[:_MAX_DOCUMENTS], *pick(sample.table.num_rows, _MAX_DOCUMENTS)])
+    """Return documents to show, spread evenly, and so over sources and languages."""
     documents = []
-    for index in sorted(list(chosen)[:_MAX_DOCUMENTS]):
+    for index in pick(sample.table.num_rows, _MAX_DOCUMENTS):
         row = sample.table.slice(index, 1)
         document = {name: row.column(name)[0].as_py() for name in ("id", "language", "title")}
         sentences = row.column("sentences")[0].values[:_MAX_SENTENCES].to_pylist()  # a book may have a million

@@ -18,7 +18,8 @@ from .measure import masks_of, pairs_of, predictors
 from .sample import read_rows
 
 _MAX_ROWS = 6  # to show
-LEAK_ERRORS = 3.0  # standard errors from 0.5 beyond which an area is called a leak
+_LEAK_ERRORS = 3.0  # standard errors from 0.5 beyond which an area is called a leak
+_MIN_DOCUMENTS = 100  # of fewer, the partners of a few documents decide an area
 _MEANING = {
     "nsp": "IsNext: B follows A in its document. NotNext: B is from another document.",
     "sop": "In order: B follows A in its document. Swapped: A and B have changed places.",
@@ -54,10 +55,11 @@ def contents(directory: Path, manifest: PairsManifest) -> dict[str, Any]:
                 for name, number in zip(OBJECTIVES[config.objective].labels, (total - ones, ones), strict=True)
             ],
             "leaks": [
-                (name, f"{area:.3f} ± {error:.3f}", abs(area - 0.5) > LEAK_ERRORS * error)
+                (name, f"{area:.3f} ± {error:.3f}", "leaks" if abs(area - 0.5) > _LEAK_ERRORS * error else "chance")
                 for name, area, error in predictors(pairs, manifest.pairings or {})
             ],
-            "leak_errors": LEAK_ERRORS,
+            "leak_errors": _LEAK_ERRORS,
+            "few_documents": statistics.documents if statistics.documents < _MIN_DOCUMENTS else 0,
             "leak_note": _ACROSS if config.pair_across_languages else _APART if config.pair_within == "none" else "",
             "pairs": len(pairs.labels),
         }

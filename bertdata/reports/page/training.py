@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from ..metrics import NAME, Record, read_metrics
@@ -22,47 +21,30 @@ _FIGURES = (  # of an evaluation: key in metrics.jsonl, name, whether it is a sh
     ("nsp_accuracy", "Accuracy of pairs", True),
 )
 _CHARTS = (("mlm_loss", "Loss of masked words (nats)", False), ("nsp_accuracy", "Accuracy of pairs", True))
-_MAX_EVALUATIONS = 12  # in the table
+_MAX_EVALUATIONS = 12  # in the table, among them the last one
 
 
 def contents(directory: Path) -> dict[str, Any]:
     """Return what the page shows of a run."""
     records = read_metrics(directory / NAME)
-    of_kind = {
-        kind: [record for record in records if record["kind"] == kind] for kind in ("train", "evaluation", "benchmark", "error")
-    }
+    of_kind = {kind: [record for record in records if record["kind"] == kind] for kind in ("train", "evaluation", "error")}
     training, evaluations = of_kind["train"], of_kind["evaluation"]
     last: Record = (evaluations or training or [{}])[-1]
     figures = [("steps", f"{max((record['step'] for record in records), default=0):,}")]
     figures += [(f"{name}, {last['kind']}", _written(last[key], share)) for key, name, share in _FIGURES[::2] if key in last]
-    if rates := [record["tokens_per_second"] for record in training if "tokens_per_second" in record]:
-        figures.append(("tokens a second", f"{np.median(rates):,.0f}"))
     return {
         "figures": figures,
         "curves": [(title, *_curve(of_kind, key, share)) for key, title, share in _CHARTS if any(key in r for r in records)],
-        "evaluations": _table([(f"{record['step']:,}", record) for record in _some(evaluations)]),
-        "origins": _table([(f"{part['source']} {part['language'] or 'unknown'}", part) for part in last.get("by_origin", ())]),
-        "benchmarks": [(f"{record['step']:,}", _numbers(record)) for record in _some(of_kind["benchmark"])],
+        "evaluations": _table(evaluations[::-1][:: -(-len(evaluations) // _MAX_EVALUATIONS) or 1][::-1]),
         "errors": [(record["step"], record.get("problem", "failed")) for record in of_kind["error"]],
     }
 
 
-def _table(named: Sequence[tuple[str, Record]]) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the names of the figures that records have, and each record's figures."""
-    known = [figure for figure in _FIGURES if any(figure[0] in record for _, record in named)]
-    rows = [(name, [_written(record.get(key), share) for key, _, share in known]) for name, record in named]
+def _table(evaluations: Sequence[Record]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the names of the figures that evaluations have, and each one's step and figures."""
+    known = [figure for figure in _FIGURES if any(figure[0] in record for record in evaluations)]
+    rows = [(f"{record['step']:,}", [_written(record.get(key), share) for key, _, share in known]) for record in evaluations]
     return [f"#{name}" for _, name, _ in known], rows
-
-
-def _numbers(record: Record) -> str:
-    """Return the numbers of the function that `evaluate` names."""
-    names = [name for name in record if name not in ("kind", "step", "of")]
-    return ", ".join(f"{name} {_written(record[name], False)}" for name in names)
-
-
-def _some(evaluations: Sequence[Record]) -> Sequence[Record]:
-    """Choose evaluations at equal distances, among them the last."""
-    return evaluations[::-1][:: -(-len(evaluations) // _MAX_EVALUATIONS) or 1][::-1]
 
 
 def _curve(of_kind: dict[str, list[Record]], key: str, share: bool) -> tuple[Markup, str]:

@@ -85,9 +85,10 @@ class CorpusJob(Job):
 
     @on_worker
     def learn(self, _: object) -> list[int]:
-        """Learn templates, after all pages are collected. Return the numbers of all tasks."""
-        reports = self.reports("collect", self.pages, learning.TemplatesReport)
-        learning.learn(self.roots[0], (report for (report,) in reports), self.config)
+        """Learn templates, if any, after all pages are collected. Return the numbers of all tasks."""
+        if self.samples:
+            reports = self.reports("collect", self.pages, learning.TemplatesReport)
+            learning.learn(self.roots[0], (report for (report,) in reports), self.config)
         return [*range(self.count)]
 
     @on_worker
@@ -96,10 +97,6 @@ class CorpusJob(Job):
         path, starts = archive
         rendered.unpack(path, [*starts], self.roots[0] / WORK, self.config.max_page_bytes)
         return path
-
-    def numbers(self, _: object) -> list[int]:
-        """Return the numbers of all tasks."""
-        return [*range(self.count)]
 
     @on_worker
     def extract(self, task: Task) -> int:
