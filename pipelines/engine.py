@@ -105,7 +105,7 @@ def _original(error: BaseException, runner: str) -> BertDataError:
             return type(cause)(str(cause).partition(" [while running")[0])
         if matches := _OURS.findall(str(cause)):
             name, message = matches[-1]
-            return getattr(errors, name, BertDataError)(message)  # type: ignore[no-any-return]
+            return getattr(errors, name, BertDataError)(message)
         cause = cause.__cause__ or cause.__context__
     last_line = (str(error).strip() or repr(error)).splitlines()[-1]
     return TransferError(f"the run failed on {runner}: {last_line}. Run the same command again, with --verbose for more")

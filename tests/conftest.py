@@ -56,7 +56,7 @@ SECONDS = 300  # that a command may take
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the processes that tests start, hundreds, compiles bertdata anew
 sys.dont_write_bytecode = False
 skip_fsync()
-settings.register_profile("bertdata", deadline=None)  # how long an example takes tells of the machine's load
+settings.register_profile("bertdata", deadline=None, max_examples=50)  # how long an example takes tells of the machine's load
 settings.load_profile("bertdata")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Build = Callable[..., Path]

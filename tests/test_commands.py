@@ -35,6 +35,7 @@ def test_commands_that_read(run: Run, sample_corpus: Path, sample_pairs: Path, t
     assert (tmp_path / "report.html").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_train(run: Run, sample_pairs: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "run.toml").write_text(TRAIN.format(pairs=sample_pairs), encoding="utf-8")

@@ -127,7 +127,7 @@ def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, workers: int) -> None:
     """Ctrl-C reaches the process while a task runs."""
     (tmp_path / "own.py").write_text(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bertdata import keys
 
-LAW = settings(deadline=None, max_examples=60)
+LAW = settings(deadline=None, max_examples=30)
 NAMES = st.lists(st.text(max_size=8) | st.integers(-5, 5), max_size=4)
 
 

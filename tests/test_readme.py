@@ -57,7 +57,7 @@ def test_the_commands_print_what_is_shown(place: Path) -> None:
     assert (place / "pairs" / "report.html").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_python_runs(place: Path) -> None:
     pytest.importorskip("torch")
     program = "\n".join(re.findall(r"^```python\n(.*?)^```", README, re.M | re.S))

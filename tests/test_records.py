@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bertdata import records
 from bertdata.records import Document, FileRange, Task
 
-LAW = settings(deadline=None, max_examples=60)
+LAW = settings(deadline=None, max_examples=30)
 PARTS = st.lists(st.builds(FileRange, st.text(), st.text(), st.integers(0, 2**62), st.integers(0, 2**62)), max_size=5)
 
 

@@ -44,7 +44,7 @@ def _is_installed(requirement: Requirement) -> bool:
     """Return True if a package is installed, and all packages of its requested extras, such as Dask's for apache-beam[dask]."""
     if not _version(requirement.name):
         return False
-    needed = [Requirement(line) for line in metadata.requires(requirement.name) or ()]
+    needed = [Requirement(line) for line in (metadata.requires(requirement.name) or () if requirement.extras else ())]
     environments = [{"extra": extra} for extra in requirement.extras]
     return all(_version(each.name) for each in needed if each.marker and any(map(each.marker.evaluate, environments)))
 

@@ -98,22 +98,21 @@ def make_pairs(
     refuse_to_replace([corpus, vocab], directories)
     tasks = (source.reader.columns(task, "sentences", "paragraph_starts", whole=False) for task in source.tasks)
     vocabulary = choose(vocabulary, ((columns[0], columns[1]) for columns in chain.from_iterable(tasks)))
-    notes = _notes(vocab, vocabulary, settings)
     partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
     settings = dataclasses.replace(settings, shards=partitions)
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
-    amount = f"{count(source.manifest.rows, 'document')}, {size(source.text_bytes)} of text"
-    shards = f"{count(len(source.tasks), 'task')} and {count(partitions, 'shard')}"
+    documents, cut, shards = count(source.manifest.rows, "document"), count(len(source.tasks), "task"), count(partitions, "shard")
+    where = ", ".join(map(str, directories))
     plan = Plan(
         outputs=dict(zip(directories, identities, strict=True)),
         tasks=source.tasks,
         bytes=source.text_bytes,
         estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),
         job=partial(PairsJob.of, source, vocabulary, settings, widths),
-        notes=notes,
-        summary=f"make-pairs: {amount}, in {shards} -> {', '.join(map(str, directories))}",
+        notes=_notes(vocab, vocabulary, settings),
+        summary=f"make-pairs: {documents}, {size(source.text_bytes)} of text, {cut} -> {shards} in {where}",
         warnings=warnings_of,
     )
     return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)

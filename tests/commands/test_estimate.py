@@ -83,6 +83,7 @@ def test_a_file_of_each_kind(tmp_path: Path, name: str) -> None:
     check(bertdata.build_corpus, text=tmp_path / name, output=tmp_path / "out")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("option", "kind"), [("wikipedia", "wiki"), ("books", "books")])
 def test_real_dumps_and_books(tmp_path: Path, shared: Path, option: str, kind: str) -> None:
     begun, paths = time.process_time(), {option: shared / "data" / kind}

@@ -19,10 +19,10 @@ from tiny import write_pairs
 
 from bertdata import Shards
 from bertdata.dataset import manifest, shards
-from bertdata.dataset.build import MANIFEST, STATE, building, is_complete, put_in_place
+from bertdata.dataset.build import MANIFEST, STATE, building, builds, is_complete, put_in_place
 from bertdata.dataset.differences import differences
 from bertdata.dataset.manifest import read, steady
-from bertdata.dataset.tasks import FilesReport, InputRange, count_done, leftovers, perform
+from bertdata.dataset.tasks import FilesReport, InputRange, count_done, perform
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, ResumeError, StorageError, VerificationError
 from bertdata.run.job import Job
 from bertdata.storage.files import TEMPORARY_PREFIX, digest, read_json, write_json, write_text
@@ -143,7 +143,7 @@ def test_overwrite_builds_apart_and_replaces_when_complete(directory: Path) -> N
         write_text(root / "data" / "new", "second")
         write_text(root / STATE / "tasks" / "extract" / "00000.json", "{}")
         raise RuntimeError
-    assert content(directory) == COMPLETE and list(leftovers(directory)) == [str(root)]
+    assert content(directory) == COMPLETE and list(builds(directory)) == [root]
     with building(directory, OTHER, overwrite=True) as again:
         assert again == root and content(root) == {"data/new": "second"}
         write_json(root / MANIFEST, {})
@@ -242,12 +242,12 @@ def test_four_commits_at_once_are_one(directory: Path) -> None:
     assert late.calls == [1] and content(directory) == COMPLETE and state(directory) == AT_REST
 
 
-def test_a_commit_of_two_outputs_names_the_complete_one_and_a_replaced_run_does_not_commit(tmp_path: Path) -> None:
+def test_a_commit_of_two_outputs_names_the_missing_one_and_a_replaced_run_does_not_commit(tmp_path: Path) -> None:
     both = [begin(tmp_path / name) for name in ("one", "two")]
     write_json(both[0] / MANIFEST, {})
     put_in_place(both[0])
     late = Late(roots=tuple(both), calls=[])
-    with pytest.raises(StorageError, match="one is complete, the others are not: run the same command again"):
+    with pytest.raises(StorageError, match="only some outputs are complete, not .*two: run the same command again"):
         late.commit()
     other = begin(tmp_path / "two", OTHER, overwrite=True)
     with pytest.raises(StorageError, match="not found. All workers must see"):

@@ -111,7 +111,7 @@ def test_a_job_from_store_to_store_has_the_same_bytes(
     assert Shards(pairs).identity == Shards(sample_pairs).identity
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_ends_with_the_same_bytes(build: Build, bucket: Bucket, text: Path, tmp_path: Path) -> None:
     bucket.put("in/text.jsonl", text)
     options = ["--task-bytes", "131072", "--workers", "2", "--output", f"s3://{BUCKET}/killed"]

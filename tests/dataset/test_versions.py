@@ -52,7 +52,7 @@ def test_the_digest_is_of_the_code_and_tables_that_decide_bytes(copied: Path) ->
     assert digests[0] == digests[1] and len({*digests}) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_changed_code_does_not_continue_a_run(copied: Path, tmp_path: Path) -> None:
     """It would mix documents of both; the dataset that the old code finishes stays complete for the new one."""
     rows = [json.dumps({"title": f"Tea {n}", "text": f"The tea of day {n} is ready. It is hot."}) for n in range(2000)]

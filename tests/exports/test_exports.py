@@ -196,7 +196,7 @@ ROWS: dict[str, list[object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.long] * kind.startswith("large")) for kind in ROWS])
 def test_rows_in_mds_and_parquet_are_those_of_the_shards(parts: Path, build: Build, tmp_path: Path, kind: str) -> None:
     vocabulary = parts / "train-vocab"
     if kind.startswith("large"):

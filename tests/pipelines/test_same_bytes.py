@@ -12,7 +12,7 @@ from conftest import digests, read_manifest
 from bertdata import build_corpus, export, make_pairs, train_vocab
 from bertdata.sample import sample
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:share of words")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:share of words")]
 HOW: dict[str, dict[str, Any]] = {
     "one process": {"workers": 1},
     "two workers": {"workers": 2},

@@ -36,7 +36,7 @@ def test_front_matter(sample_corpus: Path, sample_pairs: Path, tmp_path: Path) -
     assert not bertdata.verify(parquet, workers=1).problems
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("tool", ["torch", "datasets"])
 @pytest.mark.parametrize("kind", ["pairs", "parquet"])
 def test_lines_of_the_card_run(sample_corpus: Path, sample_pairs: Path, tmp_path: Path, tool: str, kind: str) -> None:

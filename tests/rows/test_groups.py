@@ -15,7 +15,7 @@ from bertdata.rows import Pairs, Partition, build
 
 CLS, SEP, FIRST = 2, 3, 10
 SPECIAL = Special(pad=0, unk=1, cls=2, sep=3, mask=-1, others=(), mark="##")
-LAW = settings(deadline=None, max_examples=60)
+LAW = settings(deadline=None, max_examples=30)
 
 
 def partition(sizes: list[tuple[int, int]], variants: Any = None, tokens: Any = None) -> Partition:

@@ -44,7 +44,7 @@ def test_small_partitions(small: list[list[Partition]], length: int) -> None:
     check(leaks(small, length))
 
 
-@pytest.mark.parametrize("length", [128, 512])
+@pytest.mark.parametrize("length", [128, pytest.param(512, marks=pytest.mark.long)])
 @pytest.mark.slow
 def test_five_languages(length: int) -> None:
     """In each partition 60 documents of one language, and 12 of each of four others, whose sentences and words are longer."""

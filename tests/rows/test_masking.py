@@ -16,7 +16,7 @@ from bertdata.pieces import Special
 from bertdata.rows import masking
 from bertdata.rows.masking import UNITS, mask, mask_vocabulary, predictions_per_row
 
-LAW = settings(deadline=None, max_examples=60)
+LAW = settings(deadline=None, max_examples=30)
 UNUSED = [f"[unused{i}]" for i in range(20)]
 WORDS = [*(f"w{i}" for i in range(500)), *(f"##w{i}" for i in range(300))]
 PIECES = ["[PAD]", *UNUSED, "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "["]

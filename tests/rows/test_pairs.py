@@ -21,7 +21,7 @@ from bertdata import keys
 from bertdata.config import PairsConfig
 from bertdata.rows import Pairs, Partition, build, chunks, exchange, partition, statistics
 
-LAW = settings(deadline=None, max_examples=80)
+LAW = settings(deadline=None, max_examples=40)
 CLS, SEP = 2, 3
 IS_NEXT, NOT_NEXT = 0, 1
 

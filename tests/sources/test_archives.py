@@ -208,7 +208,7 @@ def test_a_broken_tar_file_keeps_what_came_before(tmp_path: Path, suffix: str) -
     assert isinstance(lost := found[-1], Reject) and 0.3 < lost.lost / path.stat().st_size < 0.6
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_any_damage_is_named_or_does_no_harm(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / data.draw(st.sampled_from(["a.tar", "a.zip"]))

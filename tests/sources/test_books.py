@@ -238,7 +238,7 @@ def test_cleaning_keeps_the_order_and_invents_no_word(lines: list[str]) -> None:
         assert all(letter in given_words for letter in re.findall(r"\w", "".join(clean("\n".join(lines), footnotes=footnotes))))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_scorer_agrees() -> None:
     """The truth has all footnotes, with their marks. `read_book` keeps them, without marks."""
     scorer = SHARED / "tools" / "score_books.py"

@@ -157,7 +157,7 @@ def test_damage_costs_a_batch_and_is_measured(tmp_path: Path, form: str) -> None
     assert found == read(path)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.sampled_from(sorted(WRITERS)), st.randoms(use_true_random=False))
 @pytest.mark.slow
 def test_any_damage_is_rows_or_rejects(tmp_path_factory: pytest.TempPathFactory, form: str, chance: random.Random) -> None:
@@ -268,7 +268,7 @@ def test_a_csv_file_is_rows_or_rejects(tmp_path: Path, data: bytes, encoding: st
 FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('",\n;|'))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(rows=st.lists(st.lists(FIELD, min_size=2, max_size=2)))
 def test_what_csv_writes_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]]) -> None:
     data = written([["id", "text"], *rows], lineterminator="\n")

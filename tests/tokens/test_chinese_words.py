@@ -49,7 +49,7 @@ def test_a_sentence_by_hand(encoder: Encoder) -> None:
     assert len(tokens) == len(ends) == len(continues) == 0
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(["zh", "zh-tw", "en", ""]), st.lists(TEXT, max_size=4)), max_size=4))
 @pytest.mark.slow
 def test_ids_are_those_of_the_whole_sentences(encoder: Encoder, documents: list[tuple[str, list[str]]]) -> None:

@@ -29,7 +29,7 @@ from bertdata.tokens.encode import Encoder, choose
 from bertdata.tokens.train import blank, count_parts, parts_to_words, train
 from bertdata.tokens.vocab import SPECIAL, Vocabulary, from_tokens
 
-LAW = settings(deadline=None, max_examples=80)
+LAW = settings(deadline=None, max_examples=40)
 PIECES = [
     *SPECIAL,
     *"teasun茶树.,!'#[]",

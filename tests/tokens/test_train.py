@@ -31,7 +31,7 @@ from bertdata.tokens.encode import Encoder
 from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL
 
-LAW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAW = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 SYLLABLES = ["ba", "ko", "ri", "ten", "sou", "mal", "ix", "quo", "ver", "la"]
 CHINESE = "茶树原产于中国南部是一种常绿灌木叶子可以用来制作饮料"

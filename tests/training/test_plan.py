@@ -17,7 +17,7 @@ from bertdata.errors import EmptyResultError, UsageError
 from bertdata.training import epoch_plan
 from bertdata.training.epoch_plan import EpochPlan, even_widths, shuffled
 
-LAW = settings(deadline=None, max_examples=80)
+LAW = settings(deadline=None, max_examples=40)
 
 
 def _epoch(own: EpochPlan, epoch: int) -> list[epoch_plan.Batch]:
@@ -205,7 +205,7 @@ def plan_of(count: int, batch_size: int, *, check: bool) -> list[float]:
     return [float(word) for word in done.stdout.split()]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_thirty_million_rows_within_ten_seconds_and_190_mb() -> None:
     """Memory is the plan's own, measured in a process of its own; the lengths, 60 MB, were there before."""
     seconds, megabytes, *_ = plan_of(30_000_000, 256, check=False)

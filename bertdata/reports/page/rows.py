@@ -41,11 +41,10 @@ def contents(directory: Path, manifest: PairsManifest) -> dict[str, Any]:
     sample = read_rows(directory, manifest, vocabulary)
     if sample is None or not sample.table.num_rows:
         return shown_parts
-    pairs, masks = pairs_of(sample, config), masks_of(sample, config, vocabulary)
-    longest = config.max_seq_length
-    charts = [histogram("Tokens in a row", "tokens", [("", np.diff(sample.flat("input_ids")[1]))], longest)]
+    pairs, masks, widest = pairs_of(sample, config), masks_of(sample, config, vocabulary), config.max_seq_length
+    charts = [histogram("Tokens in a row", "tokens", [("", np.diff(sample.flat("input_ids")[1]))], widest)]
     if pairs is not None:
-        charts.append(histogram("Tokens in A (blue) and B (orange)", "tokens", [("A", pairs.a), ("B", pairs.b)], longest))
+        charts.append(histogram("Tokens in A (blue) and B (orange)", "tokens", [("A", pairs.a), ("B", pairs.b)], widest))
         ones, statistics = manifest.statistics.ones, manifest.statistics
         total = statistics.rows if statistics.parts is None else statistics.parts
         shown_parts |= {

@@ -39,7 +39,7 @@ def check(text: str) -> None:
     is_redirect(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(PAGES)
 @pytest.mark.slow
 def test_random_markup_raises_nothing(text: str) -> None:
