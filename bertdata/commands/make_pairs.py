@@ -104,7 +104,6 @@ def make_pairs(
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
     documents, cut, shards = count(source.manifest.rows, "document"), count(len(source.tasks), "task"), count(partitions, "shard")
-    where = ", ".join(map(str, directories))
     plan = Plan(
         outputs=dict(zip(directories, identities, strict=True)),
         tasks=source.tasks,
@@ -112,7 +111,7 @@ def make_pairs(
         estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),
         job=partial(PairsJob.of, source, vocabulary, settings, widths),
         notes=_notes(vocab, vocabulary, settings),
-        summary=f"make-pairs: {documents}, {size(source.text_bytes)} of text, {cut} -> {shards} in {where}",
+        summary=f"make-pairs: {documents}, {size(source.text_bytes)}, {cut} -> {shards} in {', '.join(map(str, directories))}",
         warnings=warnings_of,
     )
     return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)
