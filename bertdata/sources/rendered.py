@@ -62,11 +62,8 @@ class RenderedPage(NamedTuple):
 
 
 def is_rendered(name: str) -> bool:
-    """Return True if a file, by its name, has rendered pages; a dump of wikitext ends in ``.xml``, packed or not."""
-    bare = name.lower()
-    for suffix in PACKED:
-        bare = bare.removesuffix(suffix)
-    return bare.endswith((".tar", ".tgz", ".ndjson", ".json", ".jsonl", *_PAGES))
+    """Return True unless a file is, by its name, a dump of wikitext, such as ``.xml``, ``.xml.bz2`` or ``.xml-p1p9.bz2``."""
+    return not re.search(r"\.xml(?:-p\d+p\d+)?(?:\.\w+)?$", name.lower())
 
 
 def read_site(path: str) -> Site:

@@ -217,13 +217,13 @@ def _read_delimited(table: Table) -> Rows:
         head = next((line for line in lines if line is None or line.strip("\ufeff \t\r\n\f")), "")
         if head == "":
             return
-        delimiter, is_spaced, names = _header((head or "").removeprefix("\ufeff"), table)
+        delimiter, names = _header((head or "").removeprefix("\ufeff"), table.columns.text)
         used = {name: names.index(name) for name in table.columns.used if name in names}
         if table.columns.text not in used:
             problem = f"the first line names no column {table.columns.text!r}, only {_names(names)}"
             yield table.reject(1, "line 1", "no-text", f"{problem}. Name the text column with `text_column`")
             return
-        reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=is_spaced)
+        reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=f"{delimiter} " in (head or ""))
         while True:
             held, at = 0, number + 1
             try:
@@ -244,15 +244,8 @@ def _read_delimited(table: Table) -> Rows:
                 yield table.row(at, f"line {at}", {name: fields[place] for name, place in used.items()})
 
 
-def _header(line: str, table: Table) -> tuple[str, bool, list[str]]:
-    """Return the delimiter, whether a space follows it, and the column names.
-
-    The delimiter is the first one that yields the text column, else the one that yields most columns.
-    """
-    headers = []
-    for mark in "\t,;|" if ".tsv" in table.part.name.lower()[-8:] else ",;\t|":
-        names = [name.strip() for name in next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])]
-        headers.append((mark, f"{mark} " in line, names))
-    return next(
-        (header for header in headers if table.columns.text in header[2]), max(headers, key=lambda header: len(header[2]))
-    )
+def _header(line: str, column: str) -> tuple[str, list[str]]:
+    """Return the delimiter and the column names. It is one that yields `column`, if any, and among these most names."""
+    readers = [(mark, csv.reader([line], delimiter=mark, skipinitialspace=True)) for mark in ",;\t|"]
+    headers = [(mark, [name.strip() for name in next(reader, [])]) for mark, reader in readers]
+    return max(headers, key=lambda header: (column in header[1], len(header[1])))
