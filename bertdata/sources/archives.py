@@ -6,10 +6,13 @@ A zip file is cut into ranges of members. A tar file, compressed or not, is one 
 from __future__ import annotations
 
 import contextlib
+import errno
 import stat
+import struct
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Any, NamedTuple, TypeVar
@@ -19,16 +22,22 @@ from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file, size
 from .lines import or_empty, ranges_at
 from .packed import BrokenFile, check_package, open_packed
-from .zip_list import BROKEN_ZIP, TooLarge, open_zip
 
 T = TypeVar("T")
 
+# What zipfile raises for a damaged file.
+BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
 _BROKEN_TAR = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # for these only, zipfile limits the output per read
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # flags of a member
+_LIST_BYTES = 5  # field of the end of a zip file
 _MAX_LIST_BYTES = 16 << 20  # of a zip file's list of members: about 200,000 members, which take 10 times as much memory
 _FREE_BYTES, _MAX_RATIO = 32 << 20, 32  # unpacked bytes of a range of a zip file: a base, plus a multiple of its size
 _MAX_HEADER_BYTES = 1 << 20  # per member of a tar file, with extensions such as long names, which tarfile keeps in memory
+
+
+class TooLarge(ValueError):
+    """A zip file whose list of members, or whose members, are larger than allowed."""
 
 
 class Member(NamedTuple):
@@ -111,6 +120,23 @@ def _read_zip(part: FileRange, source: str, check: Check) -> Iterator[Entry]:
         except BROKEN_ZIP as error:
             reason, lost = ("too-large", 0) if isinstance(error, TooLarge) else ("damaged", part.end - part.start)
             yield Reject(f"{source}:{part.name}", reason, f"{part.name}: {error}", lost)
+
+
+def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
+    """Open a zip file whose list of members has at most `max_list_bytes` bytes. Raise `TooLarge` or one of `BROKEN_ZIP`."""
+    outside = zipfile.BadZipFile("its list of files leads out of it")
+    try:
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # opening it would read a list of any size
+        if end and end[_LIST_BYTES] > max_list_bytes:
+            raise TooLarge(f"its list of files has more than {max_list_bytes} bytes")
+        archive = zipfile.ZipFile(file)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a position before the beginning of the file
+            raise
+        raise outside from None
+    if any(info.header_offset < 0 for info in archive.infolist()):
+        raise outside
+    return archive
 
 
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: str, check: Check) -> Entry | None:

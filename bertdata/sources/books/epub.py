@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import posixpath
 import re
 import urllib.parse
 import zipfile
 from typing import IO, NamedTuple
 
+from ..archives import BROKEN_ZIP, TooLarge, open_zip
 from ..encodings import decode
-from ..zip_list import BROKEN_ZIP, TooLarge, open_zip
 from .blocks import Block, is_paragraph
 from .marks import Styles, Tag
 from .xhtml import MAX_PROSE_CHARACTERS, SKIPPED_PAGES, Page, Passage, is_link_list, parse
@@ -57,10 +56,6 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
         raise Unreadable("too-large", str(error)) from None
     except BROKEN_ZIP as error:
         raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a position before the beginning of the file
-            raise
-        raise Unreadable("damaged", "its list of files leads out of it") from None
     except RuntimeError as error:  # zipfile raises this for a password
         raise Unreadable("encrypted", str(error)) from None
 
