@@ -4,8 +4,7 @@
     byte-level BPE   gigatoken, if it is installed
     anything else    `tokenizers`
 
-`choose` compares a library with `tokenizers` once, when a run is planned: on every token of the vocabulary, on `HARD_STRINGS`,
-and on the first text of the corpus. The job stores its name, so that all workers use the same one.
+`choose` compares a library with `tokenizers` once, when a run is planned. The job stores its name, so all workers use the same.
 
 The text of a document is what `export --to jsonl` writes: sentences with a space between them, paragraphs with an empty line. A
 token belongs to the sentence that its last character is in, so " Two" begins the second sentence, and the line feeds that end a
@@ -80,29 +79,22 @@ class Encoder:
     def encode(self, sentences: Sequence[str] | pa.Array) -> Ids:
         """Return the ids of all sentences, each encoded alone, end to end [T], and the end of each sentence in them [S]."""
         texts = sentences if isinstance(sentences, pa.Array) else pa.array(sentences, pa.large_string())
-        encoded = self._library(texts.cast(pa.large_binary()).to_pylist())
-        return encoded.ids.astype(self.dtype), encoded.ends
+        ids, ends, _ = self._library(texts.cast(pa.large_binary()).to_pylist())
+        return ids.astype(self.dtype), ends
 
     def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray) -> Ids:
-        """Return the ids of all documents end to end [T], and the end of each sentence in them [S].
-
-        Args:
-            sentences: Sentences of each document.
-            paragraphs: Numbers of the sentences with which its paragraphs begin.
-        """
+        """Return the ids of all documents end to end [T], and the end of each sentence in them [S], of the parts of a `Batch`."""
         if self.vocabulary.splits_sentences:
             return self.encode(sentences.flatten())
         data, edges, first = _text(sentences, paragraphs)
-        encoded = self._library([data[start:end] for start, end in pairwise(edges[first].tolist())])
-        return encoded.ids.astype(self.dtype), np.searchsorted(encoded.stops, edges[1:].astype(encoded.stops.dtype), "right")
+        ids, _, stops = self._library([data[start:end] for start, end in pairwise(edges[first].tolist())])
+        return ids.astype(self.dtype), np.searchsorted(stops, edges[1:].astype(stops.dtype), "right")
 
 
 def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
-    """Return a vocabulary with the fastest library whose ids are those of `tokenizers`, and a note if one had to be refused.
+    """Return a vocabulary with the fastest library whose ids are those of `tokenizers`, also for the first megabyte of a corpus.
 
-    Args:
-        vocabulary: The vocabulary.
-        corpus: The first documents of a corpus. The first megabyte of their text is compared, too.
+    If one had to be refused, a note of the vocabulary has the text.
     """
     exact = replace(vocabulary, library="tokenizers")
     for name in ("nanotoken", "gigatoken"):
@@ -133,15 +125,12 @@ def _checks(vocabulary: Vocabulary, corpus: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _first(corpus: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield the documents with the first megabyte of text."""
-    most = CHECKED_BYTES
+    """Yield the documents with the first megabyte of text, as documents are of one size on average."""
+    left = CHECKED_BYTES
     for sentences, paragraphs in corpus:
-        sizes = np.append(0, np.cumsum(pc.binary_length(sentences.flatten()).to_numpy()))
-        ends = sizes[np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())]
-        count = int(np.searchsorted(ends, most)) + 1
+        count = -(-len(sentences) * left // max(1, sentences.nbytes))
         yield sentences.slice(0, count), paragraphs.slice(0, count)
-        most -= int(sizes[-1])
-        if most <= 0:
+        if (left := left - sentences.nbytes) <= 0:
             return
 
 
@@ -165,9 +154,8 @@ def _difference(fast: Encoder, exact: Encoder, checks: Iterable[Batch]) -> str |
 def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> tuple[bytes, Ints, Ints]:
     """Join documents to text, with the separator before each sentence.
 
-    Returns:
-        UTF-8 of all documents, end to end; where sentences begin in it, behind a paragraph break but with the space before them,
-        and its end [S + 1]; and the first sentence of each document, and the number of all [D + 1].
+    Return UTF-8 of all documents, end to end; where sentences begin in it, behind a paragraph break but with the space before
+    them, and its end [S + 1]; and the first sentence of each document, and the number of all [D + 1].
     """
     flat = sentences.flatten().cast(pa.large_string())
     first = np.append(0, np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())).astype(np.int64)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 from unicodedata import category, is_normalized
 
 import numpy as np
@@ -22,19 +23,9 @@ CALL_BYTES = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a 
 NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
 GIGATOKEN_BYTES = 64 << 20  # of text, after which its cache is emptied: it has no setting, and grows to 512 MiB
 
-
-class Encoded(NamedTuple):
-    """Texts as ids.
-
-    Attributes:
-        ids: The ids of all texts, end to end [T].
-        ends: The end of each text in `ids` [N].
-        stops: Where each token ends in the texts, end to end, in bytes [T]; [0] from nanotoken.
-    """
-
-    ids: npt.NDArray[Any]
-    ends: Ints
-    stops: npt.NDArray[Any]
+# The ids of texts, end to end [T]; the end of each text in them [N]; and where each token ends in the texts, end to end, in bytes
+# [T], or [0] from nanotoken.
+Encoded = tuple[npt.NDArray[Any], Ints, npt.NDArray[Any]]
 
 
 class Exact:
@@ -54,7 +45,7 @@ class Exact:
                 ids.append(np.fromiter(answer.ids, np.uint32))
                 stops.append(start + _stops(answer.offsets, text))
                 start += len(text)
-        return Encoded(np.concatenate(ids), np.cumsum(sizes(ids[1:])), np.concatenate(stops))
+        return np.concatenate(ids), np.cumsum(sizes(ids[1:])), np.concatenate(stops)
 
 
 def _stops(offsets: list[tuple[int, int]], text: bytes) -> Ints:
@@ -76,21 +67,20 @@ class Nanotoken:
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
-        return Encoded(ids, edges[1:], edges[:0])
+        return ids, edges[1:], edges[:0]
 
 
 class Gigatoken:
     """Byte-level BPE by gigatoken, on the calling thread, with a cache of bounded size.
 
-    Tokens stand for the bytes of the text, so their sizes show where they end. `tokenizers` encodes the other texts: those it
-    normalizes, and those with characters that Python's version of Unicode does not define, because the libraries use different
-    versions. U+0CDC is a letter for gigatoken (Unicode 17) only.
+    Tokens stand for the bytes of the text, so their sizes show where they end. `tokenizers` encodes the texts it normalizes, and
+    those with characters that Python's version of Unicode does not define: U+0CDC is a letter for gigatoken (Unicode 17) only.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         plain = _plain(vocabulary)
-        normalizers = [step["type"] for step in steps(plain.get("normalizer"), "normalizers")]
-        first = steps(plain.get("pre_tokenizer"), "pretokenizers")
+        normalizers = [step["type"] for step in _steps(plain.get("normalizer"), "normalizers")]
+        first = _steps(plain.get("pre_tokenizer"), "pretokenizers")
         is_bytes = plain["model"]["type"] == "BPE" and any(step["type"] == "ByteLevel" for step in first)
         if not is_bytes or {*normalizers} - {"NFC"} or any(step.get("add_prefix_space") for step in first):
             raise NotImplementedError
@@ -101,12 +91,11 @@ class Gigatoken:
         self._bytes = np.zeros(max(ids.values()) + 1, np.uint16)  # of each token
         self._bytes[[*ids.values()]] = [len(piece_bytes(piece, "Ġ")) for piece in ids]
         form = json.dumps({**plain, "normalizer": None})
-        self._load: Callable[[], Any] = lambda: load_hf_json(form)
+        self._load = partial(load_hf_json, form)
         self._restart()
 
     def _restart(self) -> None:
-        self._tokenizer = self._load()
-        self._encoded = 0
+        self._tokenizer, self._encoded = self._load(), 0
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         ids, stops, start = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)], 0
@@ -121,7 +110,7 @@ class Gigatoken:
         self._encoded += start
         if self._encoded > GIGATOKEN_BYTES:
             self._restart()
-        return Encoded(np.concatenate(ids), np.cumsum(sizes(ids[1:])), np.concatenate(stops))
+        return np.concatenate(ids), np.cumsum(sizes(ids[1:])), np.concatenate(stops)
 
     def _changes(self, text: bytes) -> bool:
         """Return True if normalization may change a text, or if it has unassigned characters."""
@@ -131,11 +120,11 @@ class Gigatoken:
         kept = codes > 0x7F
         kept[:-1] |= kept[1:]  # each run of characters outside ASCII with the character before it: all that NFC can change
         rare = codes[kept].tobytes().decode()
-        is_normal = not self._normalizes or is_normalized("NFC", rare)
-        return not is_normal or any(category(character) == "Cn" for character in set(rare))
+        return (self._normalizes and not is_normalized("NFC", rare)) or any(
+            category(character) == "Cn" for character in set(rare)
+        )
 
 
-# The fastest first.
 LIBRARIES: dict[str, Callable[[Vocabulary], Callable[[Sequence[bytes]], Encoded]]] = {
     "nanotoken": Nanotoken,
     "gigatoken": Gigatoken,
@@ -154,11 +143,8 @@ def sizes(parts: Sequence[Any]) -> Ints:
     return np.fromiter(map(len, parts), np.int64, len(parts))
 
 
-def steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
-    """Return the steps of a normalizer or pre-tokenizer in order, with those of nested sequences."""
-    if part is None:
-        return []
-    return [step for each in part[key] for step in steps(each, key)] if part["type"] == "Sequence" else [part]
+def _steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
+    return list(part.get(key, [part])) if part else []
 
 
 @contextlib.contextmanager

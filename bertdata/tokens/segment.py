@@ -6,9 +6,8 @@ segmented. Other languages, including Japanese, use only ``##``.
     他  读  ##s  北  京  。          tokens of 他读s北京。
     0   0   1    0   1   0           does it continue a word?
 
-A sentence is cut around words of two or more characters, and each part is encoded, with the same tokens as the full sentence.
+A sentence is cut around words of two or more characters, and each part is encoded, with the same tokens as the full sentence:
 
-    parts("他在清华大学读书。")  ->  [("他在", False), ("清华大学", True), ("读书", True), ("。", False)]
     parts("他在清華大學讀書。")  ->  [("他在", False), ("清華大學", True), ("讀書", True), ("。", False)]
 
 jieba's dictionary is mostly simplified. Traditional characters are converted one for one with OpenCC's tables, in the text and in
@@ -21,15 +20,13 @@ import functools
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..extras import missing_package
-
-if TYPE_CHECKING:
-    from .encode import Encoder
+from .encode import Encoder
 
 # Characters that BERT sets apart from each other.  No sentence has 1,000 without a mark between them; jieba takes quadratic time.
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -79,16 +76,12 @@ def parts(sentence: str) -> Iterator[tuple[str, bool]]:
 def encode_words(
     encoder: Encoder, languages: Sequence[str], documents: Sequence[Sequence[str]]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
-
-    Sentences are encoded in segmented parts, which does not change the ids.
-    """
+    """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T]."""
     cut: list[tuple[str, bool]] = []
     counts: list[int] = []
     for language, sentences in zip(languages, documents, strict=True):
-        chinese = is_chinese(language)
         for sentence in sentences:
-            cut += parts(sentence) if chinese else [(sentence, False)]
+            cut += parts(sentence) if is_chinese(language) else [(sentence, False)]
             counts.append(len(cut))
     tokens, ends = encoder.encode([part for part, _ in cut])
     edges = np.append(0, ends)

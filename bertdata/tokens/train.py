@@ -37,18 +37,16 @@ def blank(config: VocabConfig, strip_accents: bool = False) -> Tokenizer:
     if config.model == "wordpiece":
         return from_tokens(SPECIAL, bool(config.lowercase), strip_accents).tokenizer()
     tokenizer = Tokenizer(BPE())
-    lower = [normalizers.Lowercase()] if config.lowercase else []
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *lower])
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *([normalizers.Lowercase()] if config.lowercase else [])])
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 
 def count_parts(sentences: Iterable[str], model: str) -> Counter[str]:
-    """Count the parts of sentences: between whitespace, punctuation and Chinese characters, or for BPE between whitespace.
+    """Count the parts of sentences: between whitespace, punctuation and Chinese characters, or for BPE from space to space.
 
-    Counts of several calls may be added up before they become words, which is much faster than to cut each sentence into words.
-    A part of BPE has the space before it.
+    They become words after all counts are added up, which is much faster than to cut each sentence into words.
     """
     if model == "bpe":
         return Counter(f" {word}" for sentence in sentences for word in sentence.split())
@@ -73,10 +71,7 @@ def parts_to_words(parts: Counter[str], tokenizer: Tokenizer) -> Counter[str]:
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
-    """Train on counted words. Raise EmptyResultError without any.
-
-    Words of WordPiece have accents unless `config.strip_accents` is set. None follows `lowercase`, as in BERT.
-    """
+    """Train on counted words. Raise EmptyResultError without any. Accents: None follows `lowercase`, as in BERT."""
     if not words:
         raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
     around = [f"[unused{i}]" for i in range(_UNUSED_TOKENS)] if config.layout == "bert" else []
@@ -97,8 +92,7 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     trained.train_from_iterator(_repeated(dict(sorted(words.items()))), trainer)
     ids = trained.get_vocab()
     pieces = sorted(ids, key=ids.__getitem__)
-    missing = -len(pieces) % (config.pad_to_multiple_of or 1)
-    unused = list(itertools.islice(unused_names(pieces), missing))
+    unused = list(itertools.islice(unused_names(pieces), -len(pieces) % (config.pad_to_multiple_of or 1)))
     pieces += unused
     if config.model == "wordpiece":
         strip = config.lowercase if config.strip_accents is None else config.strip_accents
@@ -125,8 +119,7 @@ def _repeated(words: Mapping[str, int]) -> Iterator[str]:
 
 def _alphabet(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
     """Return the most frequent characters, and ``##x`` for those that occur inside words."""
-    counts: Counter[str] = Counter()
-    inside: set[str] = set()
+    counts, inside = Counter[str](), set[str]()
     for word, count in words.items():
         for character in word:
             counts[character] += count

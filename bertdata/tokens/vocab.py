@@ -1,10 +1,7 @@
 """A vocabulary: the contents of a tokenizer.json, and which of its tokens are special. A vocab.txt of BERT becomes one.
 
-    vocabulary = from_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##s"], lowercase=True, strip_accents=True)
-    Encoder(vocabulary).encode(["Teas tea"])         # ids [T], and the end of each sentence in them [S]
-
-The directory that `write` makes loads with `transformers.AutoTokenizer`, and its tokenizer.json with `tokenizers`, both with the
-same ids.
+vocabulary = from_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##s"], lowercase=True, strip_accents=True)
+Encoder(vocabulary).encode(["Teas tea"])         # ids [T], and the end of each sentence in them [S]
 """
 
 from __future__ import annotations
@@ -119,9 +116,7 @@ def from_tokens(tokens: Sequence[str], lowercase: bool, strip_accents: bool | No
     """Return BERT's WordPiece vocabulary with these tokens by id. `strip_accents` None follows `lowercase`, as in BERT."""
     ids = {token: i for i, token in enumerate(tokens)}
     tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_MAX_WORD_CHARS))
-    tokenizer.normalizer = normalizers.BertNormalizer(
-        clean_text=True, handle_chinese_chars=True, strip_accents=strip_accents, lowercase=lowercase
-    )
+    tokenizer.normalizer = normalizers.BertNormalizer(strip_accents=strip_accents, lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece(prefix="##")
     others = [t for t in tokens if t[:1] == "[" and t[-1:] == "]" and len(t) > 2 and "unused" not in t and t not in SPECIAL]
@@ -137,10 +132,7 @@ def unused_names(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
-    """Write the files of a vocabulary, with which `transformers` loads it; return their names.
-
-    A WordPiece vocabulary also gets a vocab.txt, which older programs read.
-    """
+    """Write the files of a vocabulary, with which `transformers` loads it; return their names. WordPiece has a vocab.txt too."""
     config: dict[str, object] = {"tokenizer_class": "PreTrainedTokenizerFast"}
     names = ["tokenizer.json", "tokenizer_config.json"]
     if vocabulary.is_bert and "" not in vocabulary.pieces:

@@ -66,7 +66,7 @@ def test_settings_and_options_decide_before_letters(tmp_path: Path) -> None:
     path = _txt(tmp_path, GOOGLE)
     assert _case(path) == (True, True) and _case(path, lowercase=False) == (False, False)
     assert _case(path, strip_accents=False) == (True, False)
-    assert "1 tokens with accents never occur" in read_any(path).notes[1]
+    assert "accents are stripped, as in BERT" in read_any(path).notes[1]
     _txt(tmp_path, GOOGLE, do_lower_case=True, strip_accents=False)
     assert _case(path) == _case(tmp_path) == (True, False) and not read_any(tmp_path).notes
     _txt(tmp_path, GOOGLE, do_lower_case=True, strip_accents=None)  # as Google's say
@@ -75,10 +75,9 @@ def test_settings_and_options_decide_before_letters(tmp_path: Path) -> None:
         read_any(tmp_path, lowercase=False)
     with pytest.raises(UsageError, match="`special_tokens` has no effect"):
         read_any(tmp_path, special_tokens="cls=<s>")
-    for wrong, problem in (("{", "cannot read"), ('{"do_lower_case": "false"}', "do_lower_case is 'false': write true or false")):
-        (tmp_path / "tokenizer_config.json").write_text(wrong)
-        with pytest.raises(UsageError, match=problem):
-            read_any(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    with pytest.raises(UsageError, match="cannot read"):
+        read_any(tmp_path)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
