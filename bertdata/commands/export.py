@@ -97,7 +97,7 @@ def export(
         tasks=tasks,
         bytes=bytes,
         estimate=of_export(bytes, settings.to),
-        job=partial(ExportJob.of, tasks, source, settings, vocabulary),
+        job=partial(ExportJob.of, vocabulary, settings, source=source, count=len(tasks)),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
         notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),
     )

@@ -66,20 +66,16 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
 
 @dataclass
 class Shard:
-    """Input and output of a format: where to write, the name (``data/train-00003-of-00016``), and the record batches.
+    """Input and output of a format."""
 
-    `manifest` is the dataset's; `vocabulary` is that of the rows, or the one used to tokenize the text.  `tally` counts
-    the rows read so far, and a format adds those it drops. `index` becomes its entry in the index of all files, if there is one.
-    """
-
-    root: Path
+    root: Path  # where to write
     number: int
-    stem: str
-    manifest: ReadableManifest
-    vocabulary: Vocabulary | None
+    stem: str  # the name, such as ``data/train-00003-of-00016``
+    manifest: ReadableManifest  # of the dataset
+    vocabulary: Vocabulary | None  # of the rows, or the one that tokenizes the text
     batches: Iterator[pa.RecordBatch]
-    tally: Tally
-    index: Any = None
+    tally: Tally  # of the rows read so far; a format adds those it drops
+    index: Any = None  # its entry in the index of all files, if there is one
 
 
 class ExportReport(TaskReport, frozen=True, kw_only=True):

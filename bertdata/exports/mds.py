@@ -24,7 +24,6 @@ from ..errors import UsageError
 from ..storage.files import json_text, replacing, write_text
 from .base import ExportReport, Format, Shard
 
-_SHARD_SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
 _MAX_SHARD_BYTES = 1 << 32  # maximum 32-bit offset
 _FIXED_BYTES = {"int": 8, "int8": 1, "uint16": 2}  # fixed-size encodings; all others are variable
 _INDEX_FILE = "data/index.json"
@@ -70,7 +69,6 @@ def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> 
         "len": (length.tobytes() for length in lengths),
         **{name: _values(batch, name, encodings[name]) for name in batch.schema.names},
     }
-    # A sample is the sizes of its columns of varying size, then all values, in the order of columns.
     varies = [encoding not in _FIXED_BYTES for encoding in encodings.values()]
     for values in zip(*(columns[name] for name in encodings), strict=True):
         sizes = [len(value) for value, is_stated in zip(values, varies, strict=True) if is_stated]
@@ -92,7 +90,7 @@ def _write(shard: Shard) -> list[str]:
         "compression": None,
         "format": "mds",
         "hashes": [],
-        "size_limit": _SHARD_SIZE_LIMIT,
+        "size_limit": 1 << 26,  # of streaming's writer; its readers ignore it
         "version": 2,
     }
     columns = json.dumps(header, sort_keys=True).encode()

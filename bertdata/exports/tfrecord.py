@@ -33,8 +33,7 @@ for _ in range(8):
 
 def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
     """Return the CRC-32C of each string, computed byte by byte for all strings in parallel."""
-    # Thousands of records are processed side by side, one byte position at a time, so that NumPy does the work. Shorter strings
-    # keep their sum.
+    # Thousands of records are processed side by side, one byte position at a time. Shorter strings keep their sum.
     sizes = np.array(list(map(len, texts)))
     width = int(sizes.max(initial=0))
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
@@ -59,11 +58,7 @@ def _varint(value: int) -> bytes:
     'ac02'
     """
     # 300 = 0b10_0101100: the low seven bits 0101100 with the continuation bit are 0xac, then 0b10 = 0x02.
-    groups = bytearray()
-    while value > 127:
-        groups.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*groups, value])
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + _varint(value >> 7)
 
 
 def _field(number: int, data: bytes) -> bytes:
@@ -87,15 +82,14 @@ def _list(name: str, values: list[int]) -> bytes:
 def _refusal(contents: PairsManifest) -> str:
     """Return why rows are not BERT examples, or an empty string."""
     config = contents.settings
-    if config.objective != "nsp":
-        return f"it has pairs with a label of next sentence prediction, and these are of objective {config.objective}"
-    if config.pack:
-        return "it has one pair a row, and these are packed: make them without `pack`"
-    return "" if config.masking == "static" else "it has masks, and these are without: make them with `masking` static"
+    if config.objective == "nsp" and config.masking == "static" and not config.pack:
+        return ""
+    return "it has pairs with static masks, one a row: make them with `objective` nsp and `masking` static, and without `pack`"
 
 
-def _examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield the arrays of a batch by name: [N, L] for tokens, [N, P] for masked positions, [N] for labels."""
+def _records(shard: Shard) -> Iterator[bytes]:
+    """Yield records: size, CRC of the size, example, CRC of the example."""
+    # Arrays of a batch are [N, L] for tokens, [N, P] for masked positions, and [N] for labels.
     assert isinstance(shard.manifest, PairsManifest) and shard.vocabulary
     length, predictions = shard.manifest.settings.max_seq_length, shard.manifest.statistics.max_predictions or 0
     pad = shard.vocabulary.special.pad
@@ -104,7 +98,7 @@ def _examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
             part = batch.slice(start, _BATCH_ROWS)
             rows = np.arange(part.num_rows)
             ids, types, positions, labels = (flat(part.column(name)) for name in _COLUMNS)
-            yield {
+            columns: dict[str, npt.NDArray[Any]] = {
                 "input_ids": padded(*ids, rows, length, pad),
                 "input_mask": np.arange(length) < np.diff(ids[1])[:, None],  # 1 for tokens, 0 for padding
                 "segment_ids": padded(*types, rows, length, 0),
@@ -113,17 +107,12 @@ def _examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
                 _FLOAT_COLUMN: np.arange(predictions) < np.diff(positions[1])[:, None],
                 "next_sentence_labels": part.column("next_sentence_label").to_numpy(),
             }
-
-
-def _records(shard: Shard) -> Iterator[bytes]:
-    for columns in _examples(shard):
-        names = sorted(columns)
-        lists = [columns[name].astype(np.int64).reshape(len(columns[name]), -1).tolist() for name in names]
-        encoded = [_field(1, b"".join(map(_list, names, values))) for values in zip(*lists, strict=True)]
-        sizes = [len(example).to_bytes(8, "little") for example in encoded]
-        # A record: size, CRC of the size, example, CRC of the example.
-        for parts in zip(sizes, _masked(sizes), encoded, _masked(encoded), strict=True):
-            yield b"".join(parts)
+            names = sorted(columns)
+            lists = [columns[name].astype(np.int64).reshape(len(columns[name]), -1).tolist() for name in names]
+            encoded = [_field(1, b"".join(map(_list, names, values))) for values in zip(*lists, strict=True)]
+            sizes = [len(example).to_bytes(8, "little") for example in encoded]
+            for parts in zip(sizes, _masked(sizes), encoded, _masked(encoded), strict=True):
+                yield b"".join(parts)
 
 
 def _write(shard: Shard) -> list[str]:

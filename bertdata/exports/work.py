@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..codec import encode
 from ..config import ExportConfig
@@ -17,7 +18,7 @@ from ..records import Task
 from ..reports import card
 from ..run.job import Job, Stage, on_worker
 from ..tally import Tally
-from ..tokens import vocab
+from ..tokens.vocab import Vocabulary, of_run, write
 from . import FORMATS
 from .base import ExportReport, ExportSource, Shard
 
@@ -32,21 +33,11 @@ class ExportJob(Job):
     count: int  # of tasks
 
     @classmethod
-    def of(
-        cls,
-        tasks: Sequence[Task],
-        source: ExportSource,
-        config: ExportConfig,
-        vocabulary: vocab.Vocabulary | None,
-        roots: Sequence[Path | None],
-        work: Path,
-    ) -> ExportJob:
+    def of(cls, vocab: Vocabulary | None, config: ExportConfig, roots: Sequence[Path | None], _: Path, **rest: Any) -> ExportJob:
         """Return the job of `export`."""
         (root,) = filter(None, roots)
-        stored = StoredValue.written(root, "vocabulary", vocabulary) if vocabulary else None
-        return cls(
-            roots=(root,), packages=FORMATS[config.to].packages, source=source, config=config, vocabulary=stored, count=len(tasks)
-        )
+        stored = StoredValue.written(root, "vocabulary", vocab) if vocab else None
+        return cls(roots=(root,), packages=FORMATS[config.to].packages, config=config, vocabulary=stored, **rest)
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
         """Return the stages of a run on this machine."""
@@ -61,7 +52,7 @@ class ExportJob(Job):
     def _write(self, task: Task) -> ExportReport:
         """Write a shard, and report its files, rows and counts."""
         tally = Tally(self._stage)
-        vocabulary = vocab.of_run(self.vocabulary) if self.vocabulary else None
+        vocabulary = of_run(self.vocabulary) if self.vocabulary else None
         stem, batches = task.parts[0].name.rpartition(".")[0], self.source.batches(task, tally)
         shard = Shard(self.roots[0], task.number, stem, self.source.manifest(), vocabulary, batches, tally)
         files = [manifest.entry(shard.root, name) for name in FORMATS[self.config.to].write(shard)]
@@ -81,17 +72,16 @@ class ExportJob(Job):
         written = [report for report in reports if report.files]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
-            raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
-        vocabulary = vocab.of_run(self.vocabulary) if self.vocabulary else None
-        names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
+            raise EmptyResultError(f"{self.source.directory} produces no rows (dropped: {reasons or 'none'})")
+        vocabulary = of_run(self.vocabulary) if self.vocabulary else None
+        names = format.finish(root, written) + (write(root, vocabulary) if vocabulary else [])
         shards = [RowFile(**encode(report.files[0]), rows=report.tally.left) for report in written]
-        others = [file for report in written for file in report.files[1:]]
         contents = ExportManifest(
             **manifest.head("export", self.config, shards, [tally], format.packages),
             of=source.kind,
             **(vocabulary.in_manifest() if vocabulary else {}),
             inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
-            files=[*others, *(manifest.entry(root, name) for name in names)],
+            files=[*(file for report in written for file in report.files[1:]), *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
         manifest.store(root, contents, card.write(source, contents) if format.has_card else "")

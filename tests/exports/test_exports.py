@@ -296,8 +296,8 @@ def test_other_input_is_refused(parts: Path, build: Build, tmp_path: Path) -> No
         (corpus, {"to": "jsonl", "split": "validation"}, "no split validation"),
         (corpus, {"to": "jsonl", "vocab": vocabulary}, "omit it"),
         (corpus, {"to": "megatron"}, "`vocab`: megatron stores token ids. Pass the vocabulary"),
-        (pairs, {"to": "tfrecord"}, "these are without: make them with `masking` static"),
-        (packed, {"to": "tfrecord"}, "these are packed"),
+        (pairs, {"to": "tfrecord"}, "it has pairs with static masks, one a row"),
+        (packed, {"to": "tfrecord"}, "and without `pack`"),
     ):
         with pytest.raises(UsageError, match=says):
             bertdata.export(source, output=tmp_path / "out", **options)  # type: ignore[arg-type]
