@@ -86,9 +86,8 @@ def cut_whole(partition: Partition, doc_keys: keys.Bits, *, max_tokens: int, sho
     """
     draws = _draws(partition, doc_keys)
     targets = _targets(partition, draws, max_tokens, short_seq_prob, phase)
-    # The documents are sorted by size, with their random keys to break ties, and every second one
-    # is cut from its end. So both directions get documents of the same sizes, and the direction is
-    # independent of the length.
+    # The documents are sorted by size, with their random keys to break ties, and every second one is cut from its end. So both
+    # directions get documents of the same sizes, and the direction is independent of the length.
     backward = np.zeros(len(doc_keys), bool)
     backward[np.lexsort((doc_keys, partition.sizes))[::2]] = True
     edges, spans = partition.edges.tolist(), list[tuple[int, int]]()
@@ -133,13 +132,11 @@ def _chunks(partition: Partition, spans: list[tuple[int, int]], draws: keys.Bits
 
 def _targets(partition: Partition, draws: keys.Bits, max_tokens: int, short_seq_prob: float, phase: bool) -> list[int]:
     """Return for each sentence how many tokens a chunk that begins in it is to have: `max_tokens`, or by chance fewer."""
-    # As in Google's create_pretraining_data.py: most rows are full, and a share `short_seq_prob` of
-    # them (0.1 in BERT) has a random length from 2 to the maximum. So the model also sees short
-    # texts before it is fine-tuned on them.
+    # As in Google's create_pretraining_data.py: most rows are full, and a share `short_seq_prob` of them (0.1 in BERT) has a
+    # random length from 2 to the maximum. So the model also sees short texts before it is fine-tuned on them.
     short = keys.share(draws[:, 0]) < short_seq_prob
-    # In a further copy of the corpus the first chunk of each long document is always a short one.
-    # Every later chunk of the document then begins elsewhere, so the copy has other pairs, not the
-    # same pairs in another order.
+    # In a further copy of the corpus the first chunk of each long document is always a short one. Every later chunk of the
+    # document then begins elsewhere, so the copy has other pairs, not the same pairs in another order.
     if phase:
         short[partition.first[:-1][partition.sizes > max_tokens]] = True
     return np.where(short, 2 + keys.below(draws[:, 1], max_tokens - 1), max_tokens).tolist()  # type: ignore[no-any-return]
@@ -156,9 +153,8 @@ def _spans(
     >>> list(_spans(edges, within, 0, 5, bytes(49), [20] * 5, 20, 1))
     [(0, 20), (20, 32), (32, 48)]
     """
-    # The loop goes through the document once, from left to right. It runs while a sentence boundary
-    # is left after `start`, so that the rest of the document can still be cut into A and B. It runs
-    # once for each row, so it avoids function calls.
+    # The loop goes through the document once, from left to right. It runs while a sentence boundary is left after `start`, so
+    # that the rest of the document can still be cut into A and B. It runs once for each row, so it avoids function calls.
     start, last, stop = edges[low], edges[high - 1], edges[high]
     least, head = max_tokens // _LEAST_B_DIVISOR, min(_MIN_HEAD_TOKENS, max_tokens // _SLACK_DIVISOR)
     while start < last:  # from `last` on there is one sentence alone, which has no boundary inside
@@ -198,10 +194,9 @@ def _spans(
             start = _after(inside, first + 1)
 
 
-# Example: a chunk would end 3 tokens before the end of a sentence. The next chunk then begins with
-# these 3 tokens, and where it is cut at that boundary, its A is "the harbour ." or just ".". Such
-# an A has too little text. So this chunk ends earlier, and the next one begins at least
-# `_MIN_HEAD_TOKENS` before the boundary.
+# Example: a chunk would end 3 tokens before the end of a sentence. The next chunk then begins with these 3 tokens, and where it
+# is cut at that boundary, its A is "the harbour ." or just ".". Such an A has too little text. So this chunk ends earlier, and
+# the next one begins at least `_MIN_HEAD_TOKENS` before the boundary.
 def _earlier(begin: int, latest: int, inside: bytes, first: int, end: int) -> int:
     """Return an end before `end`, at `latest` or earlier, but not before the sentence that begins at `begin`."""
     while inside[latest]:

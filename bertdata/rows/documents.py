@@ -33,8 +33,7 @@ def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
     """Build a partition's rows. All segment ids are 0, and there are no labels."""
     framed = config.objective != "causal"  # [CLS] and [SEP] around each row, or [SEP] at the end of each document
     spans = [_spans(partition, config, number, framed) for number in range(config.dupe_factor)]
-    # Rows of one document are neighbors here. Shuffle all rows, then copy their tokens in this
-    # order.
+    # Rows of one document are neighbors here. Shuffle all rows, then copy their tokens in this order.
     start, end, last, document = np.concatenate(spans, axis=1)
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", config.max_seq_length), len(start)), kind="stable")
     closed = np.ones(len(order), np.int64) if framed else last  # the number of [SEP] of each row
@@ -104,8 +103,7 @@ def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[
             while inside[end]:
                 end -= 1
             if end <= start:
-                # The random length of the first row is shorter than its first word. Use the full
-                # capacity.
+                # The random length of the first row is shorter than its first word. Use the full capacity.
                 if target < capacity:
                     target = capacity
                     continue

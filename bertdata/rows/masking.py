@@ -17,7 +17,6 @@ of (seed, epoch, row).  So it is the same in any batch, rank and worker, and cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,25 +107,22 @@ def mask(
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
-    # Step 1: how many tokens of each row to predict. Special tokens and padding can't be masked,
-    # and the share is of the rest. At least one, because a row without predictions is wasted
-    # compute, and never more than the P columns of the output.
+    # Step 1: how many tokens of each row to predict. Special tokens and padding can't be masked, and the share is of the rest. At
+    # least one, because a row without predictions is wasted compute, and never more than the P columns of the output.
     maskable = vocabulary.maskable.take(ids)
     count = np.count_nonzero(maskable, axis=1)
     wanted = np.minimum(np.minimum(np.maximum(np.rint(count * masked_lm_prob), 1), max_predictions), count).astype(np.int64)
-    # Step 2: the randomness. No generator has a state: the key of a row is a hash of
-    # (seed, epoch, row), and each use gets its own stream of it. So rows can be masked in any
-    # order, on any worker, in any batch, with the same result. This is what makes a resumed run
-    # identical.
-    row_keys = keys.substream(_epoch_key(seed, epoch), rows.astype(np.uint64))
+    # Step 2: the randomness. No generator has a state: the key of a row is a hash of (seed, epoch, row), and each use gets its
+    # own stream of it. So rows can be masked in any order, on any worker, in any batch, with the same result. This is what makes
+    # a resumed run identical.
+    row_keys = keys.substream(keys.key(seed, "mask", epoch), rows.astype(np.uint64))
     streams = keys.derive(row_keys, _STREAM_NUMBERS)  # [4, B] in one call: for a small batch, calls take most of the time
     # Step 3: which tokens. `selected` [B, L] marks them.
     if unit == "piece":
         selected = _pieces(maskable, wanted, streams[_ORDER])
     else:
         joined = vocabulary.continues[ids] if continues is None else continues
-        # A word begins at each maskable token, except one that continues the maskable token before
-        # it:
+        # A word begins at each maskable token, except one that continues the maskable token before it:
         #
         #   token      [CLS]  tea  ##cup  of  ##f  [SEP]
         #   maskable     0     1     1     1    1     0
@@ -136,15 +132,7 @@ def mask(
         begins[:, 1:] &= ~(joined[:, 1:] & maskable[:, :-1])
         selected = _words(maskable, wanted, streams, begins, max_predictions)
     # Step 4: replace them. `at` are flat indices into [B * L], in order of rows.
-    return _replace(ids, vocabulary, streams, np.flatnonzero(selected), max_predictions, _mask_shares(shares))
-
-
-_mask_shares = lru_cache(mask_shares)  # parsing takes as long as some of the arithmetic
-
-
-@lru_cache
-def _epoch_key(seed: int, epoch: int) -> int:
-    return keys.key(seed, "mask", epoch)
+    return _replace(ids, vocabulary, streams, np.flatnonzero(selected), max_predictions, mask_shares(shares))
 
 
 def _replace(
@@ -217,12 +205,7 @@ def _words(maskable: Flags, wanted: Ids, streams: keys.Bits, begins: Flags, most
     The word that exceeds this number is selected by chance. If 19 tokens are wanted, 17 are selected and the next word has 4, it
     is selected with probability 2/4.  So 19 tokens are selected on average, and long words are as likely as short ones.
 
-    Args:
-        maskable: Positions that may be masked [B, L].
-        wanted: Number of tokens to select in each row [B].
-        streams: Random keys of each stream and row [4, B].
-        begins: Positions where words begin [B, L].
-        most: Maximum number of tokens to select in a row.
+    `begins` [B, L] are the positions where words begin, and `most` is the maximum number of tokens to select in a row.
     """
     # All rows at once, without a Python loop over words:
     #
@@ -238,8 +221,7 @@ def _words(maskable: Flags, wanted: Ids, streams: keys.Bits, begins: Flags, most
     sizes[begins] = np.bincount(np.cumsum(begins.ravel())[maskable.ravel()] - 1, minlength=int(begins.sum()))
     ranks = _ranks(streams[_ORDER], begins)
     order = _smallest(ranks, most)
-    # The last 16 bits of a rank are its column. Entries beyond the words of a row have all bits
-    # set.
+    # The last 16 bits of a rank are its column. Entries beyond the words of a row have all bits set.
     taken = np.take_along_axis(sizes, (order & np.uint64(0xFFFF)).astype(np.int64) % width, 1)
     reach = np.cumsum(np.where(order == ~np.uint64(0), 0, taken), axis=1)
     chance = keys.share(keys.at(streams[_LAST], 0))

@@ -20,8 +20,6 @@ from .partition import Ints, Pairs, placed
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
     """Pack the rows of a partition, whose order is random already, into rows of at most `most` tokens."""
-    # `built.ends` are offsets: row i has the tokens `ends[i]` to `ends[i + 1]`. All rows are stored
-    # end to end without padding.
     sizes = np.diff(built.ends)
     order, ends = arrange(sizes, most, seed)
     parts = np.append(0, np.cumsum(sizes[order]))
@@ -47,7 +45,6 @@ def arrange(sizes: Ints, most: int, seed: int) -> tuple[Ints, Ints]:
     # `position[r]` is the random place of packed row r.
     position[np.argsort(keys.stream(keys.key(seed, "packed rows", most), count), kind="stable")] = np.arange(count)
     rows = position[rows]
-    # A stable sort groups the parts by packed row and keeps their order within one.
     return np.argsort(rows, kind="stable"), np.append(0, np.cumsum(np.bincount(rows, sizes, count).astype(np.int64)))
 
 

@@ -19,25 +19,15 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass
 class Partition:
-    """Tokenized documents, end to end; documents of one id never exchange text.
+    """Tokenized documents, end to end; documents of one id never exchange text."""
 
-    Attributes:
-        tokens: ids [T].
-        continues: whether each token continues a word [T].
-        sentences: where each sentence begins in `tokens`, and T [S + 1].
-        documents: where each document begins in `sentences`, and S [D + 1].
-        ids: document ids [D].
-        groups: the number of each document's group [D]. Documents exchange text only within their group. None: one group.
-        variants: for each id of the vocabulary, the number of traditional minus simplified Chinese characters [V]. None: no
-            document is Chinese.
-    """
-
-    tokens: npt.NDArray[Any]
-    continues: npt.NDArray[np.bool_]
-    sentences: Ints
-    documents: Ints
-    ids: Sequence[str]
-    groups: Ints | None = None
+    tokens: npt.NDArray[Any]  # ids [T]
+    continues: npt.NDArray[np.bool_]  # whether each token continues a word [T]
+    sentences: Ints  # where each sentence begins in `tokens`, and T [S + 1]
+    documents: Ints  # where each document begins in `sentences`, and S [D + 1]
+    ids: Sequence[str]  # of documents [D]
+    groups: Ints | None = None  # of each document [D], which exchanges text only within its group; None: one group
+    # Traditional minus simplified Chinese characters in each token of the vocabulary [V]; None: no document is Chinese
     variants: npt.NDArray[np.int8] | None = None
 
     @cached_property
@@ -92,23 +82,17 @@ class Partition:
 
 
 class Pairs(NamedTuple):
-    """Rows of any objective, in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
+    """Rows of any objective, in the order of the shard. Labels and documents of packed rows are of their parts."""
 
-    `continues` [T] is None unless the rows store words that ``##`` does not mark. `labels` [N] and `b_documents` [N] are None for
-    the objectives without pairs. `a_documents` and `b_documents` index the partition's documents. `tallies` count the documents
-    once, and the chunks and tokens of all copies. Packed rows have `parts` [K + 1], the starts of their parts in the ids, and T.
-    Labels and documents are then of the parts, [K].
-    """
-
-    input_ids: npt.NDArray[Any]
-    token_type_ids: npt.NDArray[np.uint8]
-    continues: npt.NDArray[np.bool_] | None
-    ends: Ints
-    labels: npt.NDArray[np.int8] | None
-    a_documents: Ints
-    b_documents: Ints | None
-    tallies: list[Tally]
-    parts: Ints | None = None
+    input_ids: npt.NDArray[Any]  # [T]
+    token_type_ids: npt.NDArray[np.uint8]  # [T]
+    continues: npt.NDArray[np.bool_] | None  # [T], or None unless the rows store words that ``##`` does not mark
+    ends: Ints  # [N + 1]
+    labels: npt.NDArray[np.int8] | None  # [N], or None without pairs, like `b_documents`
+    a_documents: Ints  # [N], indices of the partition's documents
+    b_documents: Ints | None  # [N]
+    tallies: list[Tally]  # of documents, counted once, and of the chunks and tokens of all copies
+    parts: Ints | None = None  # of packed rows [K + 1]: the starts of their parts in the ids, and T
 
 
 def placed(source: npt.NDArray[Any], start: Ints, length: Ints, to: Ints, size: int) -> npt.NDArray[Any]:

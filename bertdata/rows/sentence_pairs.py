@@ -40,19 +40,17 @@ class _Rows(NamedTuple):
     b_documents: Ints
     order: keys.Bits
 
+    def take(self, rows: npt.NDArray[Any]) -> _Rows:
+        """Return some of them."""
+        return _Rows(*(column[rows] for column in self))
+
 
 class _Counts(NamedTuple):
-    """Counts over all copies, updated by each copy.
-
-    Attributes:
-        chunks: chunks, and those dropped by reason.
-        tokens: tokens, and those dropped by reason.
-        alone: documents of which a chunk had no partner.
-    """
+    """Counts over all copies, updated by each copy."""
 
     chunks: Tally
     tokens: Tally
-    alone: set[int]
+    alone: set[int]  # documents of which a chunk had no partner
 
 
 def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
@@ -60,13 +58,11 @@ def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
     chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(partition.tokens) * config.dupe_factor)
     counts = _Counts(chunks, tokens, set())
     copies = [_one_copy(partition, config, number, counts) for number in range(config.dupe_factor)]
-    # Each copy returns columns of equal length. Join them column by column, then shuffle the rows
-    # of all copies together.
-    columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
-    order = np.argsort(columns[-1], kind="stable")
-    rows = _Rows(*(column[order] for column in columns))
+    # Join the copies column by column, then shuffle the rows of all copies together.
+    rows = _Rows(*map(np.concatenate, zip(*copies, strict=True)))
+    rows = rows.take(np.argsort(rows.order, kind="stable"))
     documents = _count_documents(partition, rows, config.dupe_factor, counts)
-    chunks.left, tokens.left = len(order), int((rows.a_end - rows.a_start + rows.b_end - rows.b_start).sum())
+    chunks.left, tokens.left = len(rows.order), int((rows.a_end - rows.a_start + rows.b_end - rows.b_start).sum())
     # Every token is in a row or counted with a reason; the rest was cut off to fit.
     lost = tokens.entered - tokens.left - sum(tokens.dropped.values())
     tokens.dropped["truncation" if config.objective == "nsp" else "sentences that fit in with no neighbour"] = lost
@@ -156,8 +152,7 @@ def _keep(rows: _Rows, kept: Ints, sizes: Ints, counts: _Counts) -> _Rows:
         counts.chunks.dropped[_NO_PARTNER] += int(alone.sum())
         counts.tokens.dropped[_NO_PARTNER] += int(sizes[alone].sum())
         counts.alone.update(rows.a_documents[alone].tolist())
-    columns: list[Any] = [column[~alone] for column in rows]
-    return _Rows(*columns)
+    return rows.take(~alone)
 
 
 def _swap(chunks: Chunks, counts: _Counts) -> _Rows:
@@ -209,8 +204,7 @@ def _fit(partition: Partition, max_tokens: int, a_start: Ints, a_end: Ints, b_st
 
     With 13 tokens, and words of one token: A of 20 and B of 20 get 7 and 6; A of 4 leaves 9 to B.
     """
-    # Each side may use half of the row, and more if the other side leaves some of its half. A gets
-    # the extra token of an odd number.
+    # Each side may use half of the row, and more if the other side leaves some of its half. A gets the extra token.
     a, b = a_end - a_start, b_end - b_start
     for_a = np.minimum(a, np.maximum(max_tokens - max_tokens // 2, max_tokens - b))
     for_b = np.minimum(b, max_tokens - for_a)
@@ -225,13 +219,8 @@ def _count_documents(partition: Partition, rows: _Rows, copies: int, counts: _Co
     sentences = np.diff(partition.first)
     documents = Tally("documents", entered=len(gave), left=int(gave.sum()))
     alone = np.isin(np.arange(len(gave)), list(counts.alone))
-    reasons = (
-        ("no text", sentences == 0),
-        ("one sentence", sentences == 1),
-        (_NO_PARTNER, alone),
-        ("no two sentences that fit", (sentences > 1) & ~alone),
-    )
-    for reason, which in reasons:
+    reasons = {"no text": sentences == 0, "one sentence": sentences == 1, _NO_PARTNER: alone}
+    for reason, which in {**reasons, "no two sentences that fit": (sentences > 1) & ~alone}.items():
         documents.dropped[reason] = int((which & ~gave).sum())
     counts.tokens.dropped["documents of one sentence"] = int(partition.sizes[sentences == 1].sum()) * copies
     return documents
