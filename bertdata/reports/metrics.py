@@ -76,7 +76,8 @@ class RunningSums:
         """Return means and rates since the last call, and reset them."""
         seconds = max(time.perf_counter() - self._since, 1e-9)
         rates = {"sequences_per_second": self._rows / seconds, "tokens_per_second": self._tokens / seconds}
-        record = {**describe(self.sums), **rates, "seconds_left": steps_left * seconds / max(self._steps, 1)}
+        left = {"tokens": int(self.sums[_TOKENS]), "seconds_left": steps_left * seconds / max(self._steps, 1)}
+        record = {**describe(self.sums), **rates, **left}
         self.__init__()  # type: ignore[misc]
         return record
 

@@ -50,8 +50,8 @@ def steps_of(checkpoint: Path) -> int:
 def changes(output: Path, identity: dict[str, object]) -> list[str] | None:
     """List the differences to the run whose files are in `output`, or return None if no record of it exists.
 
-    The last checkpoint has the record, even if it was copied from another machine. Before the first checkpoint, it is in the file
-    that `begin` wrote. A finished run with more phases, or more steps in its last one, counts as the same run and continues.
+    The last checkpoint has the record. Before the first one, it is in the file that `begin` wrote. A finished run with more
+    phases, or more steps in its last one, counts as the same run and continues.
     """
     last = checkpoints(output)[-1:]
     states = [*(path / "state.json" for path in last), output / STATE / "run.json"]
@@ -66,18 +66,15 @@ def _steps(identity: dict[str, Any]) -> int:
 
 
 def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Return the identity of a finished run with the steps of its last phase raised to the number requested now.
-
-    Phases after the last one are added as they are now, if the last phase keeps its steps.
-    """
+    """Return the identity of a finished run with the steps of its last phase, and the phases after it, as they are now."""
     last = max(finished["phases"], key=int)
     phase, more = finished["phases"][last], {name: each for name, each in now["phases"].items() if int(name) > int(last)}
     steps = phase["steps"] if more else max(phase["steps"], now["phases"].get(last, phase)["steps"])
     return {**finished, "phases": {**finished["phases"], last: {**phase, "steps": steps}, **more}}
 
 
-def begin(output: Path, identity: dict[str, object], *, used: bool) -> None:
-    """Record the identity of a run. Raise an error if another run has `used` the directory.
+def begin(output: Path, identity: dict[str, object], about: dict[str, object], *, used: bool) -> None:
+    """Record the identity of a run, and facts for its report. Raise an error if another run has `used` the directory.
 
     Raise ResumeError with the differences, or OutputExistsError if no record of the earlier run exists.
     """
@@ -89,7 +86,7 @@ def begin(output: Path, identity: dict[str, object], *, used: bool) -> None:
             f"{output} contains a training run with other settings; what differs: {few(changed, 5, '; ')}: use the old ones, "
             f"{_REPLACE_ADVICE}"
         )
-    write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE_MODE)
+    write_json(output / STATE / "run.json", {"identity": identity, "about": about}, PRIVATE_MODE)
 
 
 @contextlib.contextmanager

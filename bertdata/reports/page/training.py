@@ -9,6 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...dataset.build import STATE
+from ...storage.files import read_json
 from ..metrics import NAME, Record, read_metrics
 from ..summary import number, percent
 from .charts import curves
@@ -30,7 +32,12 @@ def contents(directory: Path) -> dict[str, Any]:
     of_kind = {kind: [record for record in records if record["kind"] == kind] for kind in ("train", "evaluation", "error")}
     training, evaluations = of_kind["train"], of_kind["evaluation"]
     last: Record = (evaluations or training or [{}])[-1]
-    figures = [("steps", f"{max((record['step'] for record in records), default=0):,}")]
+    about = (read_json(directory / STATE / "run.json") or {}).get("about", {})
+    figures = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in about.items()]
+    figures += [("steps", f"{max((record['step'] for record in records), default=0):,}")]
+    figures += [("tokens seen", f"{seen:,}")] if (seen := sum(record.get("tokens", 0) for record in training)) else []
+    losses = [record["mlm_loss"] for record in evaluations or training if "mlm_loss" in record]
+    figures += [("lowest loss (nats)", _written(min(losses), share=False))] if losses else []
     figures += [(f"{name}, {last['kind']}", _written(last[key], share)) for key, name, share in _FIGURES[::2] if key in last]
     return {
         "figures": figures,

@@ -59,8 +59,7 @@ def train(
     settings = read_training(config) if isinstance(config, str | Path) else config
     config = settings.config if isinstance(settings, Recipe) else settings
     path = local_output(output or config.output)
-    # Only rank 0 writes. The others wait until the directory is claimed, then all of them read the
-    # same last checkpoint.
+    # Only rank 0 writes. The others wait until the directory is claimed, then all of them read the same last checkpoint.
     with joined() as world, contextlib.ExitStack() as stack:
         # Errors are raised before an earlier run is removed.
         recipe = settings if isinstance(settings, Recipe) else prepare(config, world.size)
@@ -68,7 +67,8 @@ def train(
             load(config.evaluate, "evaluate")
         if world.rank == 0:
             used = stack.enter_context(claimed(path, lambda name: bool(_OURS.fullmatch(name)), overwrite=overwrite))
-            begin(path, recipe.identity, used=used)
+            rows, encoder = sum(len(part.shards) for part in recipe.parts), recipe.encoder
+            begin(path, recipe.identity, {"model": encoder.shape, "parameters": encoder.parameters, "rows": rows}, used=used)
         world.wait()
         return _Run(recipe, path, world, report, stop).go(checkpoints(path)[-1:])
 
@@ -82,9 +82,8 @@ class _Run:
 
     def go(self, saved: list[Path]) -> Done:
         """Train from a checkpoint or from the start, and write the report last. Do nothing if the run is complete."""
-        # The complete state besides the weights and the optimizer: a step number, and the sums of the
-        # metrics since the last logged line, so that the next line is the same as without an
-        # interruption.
+        # The complete state besides the weights and the optimizer: a step number, and the sums of the metrics since the last
+        # logged line, so that the next line is the same as without an interruption.
         state = restore(saved[0], self.learner) if saved else State(identity=self.recipe.identity, step=0)
         new = not saved or state.step < self.config.total_steps or not (self.output / REPORT).exists()
         self.step = self.saved = state.step
