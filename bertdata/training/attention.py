@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import UsageError
 from .models import Target, target_of
 
 ModelArguments = dict[str, Any]  # of a model of `transformers`, which may have a mask for each kind of layer
@@ -57,7 +56,7 @@ def documents_of(cu_seqlens: Tensor) -> Tensor:
 
 
 def for_transformers(batch: dict[str, Any], model: Any) -> ModelArguments:
-    """Return the arguments of a model of `transformers`.
+    """Return the arguments of a model of `transformers`. Raise UsageError if its class is not supported.
 
     Args:
         batch: A batch of the loader with ``labels``, on the model's device. It can be packed, unpadded, or both.
@@ -68,14 +67,8 @@ def for_transformers(batch: dict[str, Any], model: Any) -> ModelArguments:
         [B, 1, L, L]: booleans for SDPA, and values to add to the scores for eager attention. For a model with two kinds of
         layers, such as ModernBERT, it is a dict with a mask for each kind. For flash attention with an unpadded batch, the start
         positions of documents replace the mask.
-
-    Raises:
-        UsageError: The class of the model is not supported, or the batch has no labels. The loader checks, if it gets the model,
-            whether the model can learn from the rows.
     """
     target, rows = target_of(model), _with_rows(batch)
-    if "labels" not in batch:
-        raise UsageError(f"for_model {target.name}: the batch has no `labels`. Pass for_model=model to bertdata.batches")
     arguments = {**inputs(batch, target), "labels": rows["labels"]}
     return arguments | ({target.pair_label: batch["next_sentence_label"]} if target.pair_label else {})
 
@@ -95,10 +88,6 @@ def inputs(batch: dict[str, Any], target: Target) -> ModelArguments:
         if target.after_padding:  # RoBERTa's first position is `pad_token_id + 1`
             positions = torch.where(documents > 0, positions + target.padding + 1, target.padding)
         arguments["position_ids"] = positions
-    elif documents.shape[1] > target.config.max_position_embeddings:  # relative positions count on over the documents
-        problem = f"max_position_embeddings is {target.config.max_position_embeddings}"
-        problem += f", but the batch has rows of {documents.shape[1]} tokens"
-        raise UsageError(f"for_model {target.name}: {problem}. Use padded batches, or increase max_position_embeddings")
     if target.flash:
         for side in ("q", "k"):
             arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}

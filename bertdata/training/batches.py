@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise, takewhile
 from typing import Any
@@ -14,7 +14,6 @@ from torch.utils.data import Dataset
 
 from ..config import OBJECTIVES
 from ..dataset.rows import Shards
-from ..errors import UsageError
 from ..labels import IGNORED
 from ..rows import masking
 from .attention import for_transformers
@@ -22,7 +21,6 @@ from .epoch_plan import Batch, EpochPlan
 from .masks import MaskConfig
 from .models import Target
 
-HOW_TO = "docs/how-to/training.md shows how"
 _TOKENS_AHEAD = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
 Arrays = dict[str, npt.NDArray[Any]]
 Tensors = dict[str, torch.Tensor]
@@ -53,8 +51,7 @@ class Batches(Dataset[Tensors]):
 
     @property
     def identity(self) -> dict[str, object]:
-        """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
-        rows."""
+        """The rows and options that decide the rows of a step. Ranks are not included, because they share a step's rows."""
         plan = self.plan
         options = {"batch_size": plan.batch_size, "widths": list(plan.widths), "seed": plan.seed, "whole": plan.whole}
         return {"rows": self.shards.identity, **options}
@@ -62,15 +59,6 @@ class Batches(Dataset[Tensors]):
     def __len__(self) -> int:
         """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""
         return len(self.shards) if self.plan.whole else self.plan.batches * self.plan.batch_size
-
-    def __getitems__(self, steps: Sequence[int]) -> list[Tensors]:
-        """Return the batch of the step that `Steps` requests, in a tuple. Another sampler requests a list."""
-        if not isinstance(steps, tuple):
-            raise UsageError(
-                f"the dataset of a loader has whole batches, and cannot be batched again ({len(steps)} of them). Return the "
-                f"loader from `get_train_dataloader` of the Trainer instead of passing `train_dataset`: {HOW_TO}"
-            )
-        return [self[step] for step in steps]
 
     def __getitem__(self, step: int) -> Tensors:
         """Return a step's batch, with ids, labels and positions in int64, as models of torch take them."""
@@ -95,7 +83,8 @@ class Batches(Dataset[Tensors]):
         """Return the batch of a step and, if the stride is over 0, of later steps at this stride in the same epoch and width."""
         batches = [first := self.plan[step]]
         if stride > 0:
-            end = min((first.epoch + 1) * self.plan.batches, step + stride * (_TOKENS_AHEAD // first.tokens))
+            most = _TOKENS_AHEAD // max(1, len(first.rows) * first.width)
+            end = min((first.epoch + 1) * self.plan.batches, step + stride * most)
             later = (self.plan[following] for following in range(step + stride, end, stride))
             batches += takewhile(lambda batch: batch.width == first.width, later)
         return batches

@@ -25,26 +25,18 @@ from .models import Target, target_of
 _WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
 _PAIRS = {"bert": "BertForPreTraining", "albert": "AlbertForPreTraining"}  # classes with a head for pairs
 _FLASH = "flash_attention_2"
+_PASS = "Pass the directory of a model that save_pretrained wrote"
 
 
 class Encoder(NamedTuple):
-    """A model that is not built yet.
+    """A model that is not built yet."""
 
-    Attributes:
-        name: The model's name or directory, or an empty string for a table of settings.
-        config: The configuration of `transformers`.
-        target: What batches need to know of the model.
-        parameters: The number of parameters.
-        weights: The directory of the weights to continue from, or None for new weights.
-        notes: Messages for the user.
-    """
-
-    name: str
-    config: Any
+    name: str  # its name or directory, or an empty string for a table of settings
+    config: Any  # of `transformers`
     target: Target
-    parameters: int
-    weights: Path | None
-    notes: tuple[str, ...]
+    parameters: int  # their number
+    weights: Path | None  # the directory of the weights to continue from, or None for new weights
+    notes: tuple[str, ...]  # messages for the user
 
     @property
     def shape(self) -> str:
@@ -73,11 +65,7 @@ class Encoder(NamedTuple):
 
 
 def plan_encoder(config: TrainConfig, shards: Shards, *, packed: bool) -> Encoder:
-    """Read the configuration of the model, and check it against the rows.
-
-    Raises:
-        UsageError: `transformers` has no such model, or it does not suit the rows.
-    """
+    """Read the configuration of the model, and check it against the rows."""
     try:
         import torch
         from transformers.utils import is_flash_attn_2_available, logging
@@ -122,15 +110,12 @@ def _read(name: str, directory: Path, config: TrainConfig) -> Any:
     """Read config.json of a model."""
     from transformers import AutoConfig
 
-    absent = "config.json" if not (directory / "config.json").is_file() and (config.init_from or not directory.is_file()) else ""
-    if config.init_from and not absent and not _weights(directory):
-        absent = " or ".join(_WEIGHTS)
-    if absent:
-        raise UsageError(f"{name}: no {absent} found. Pass the directory of a model that save_pretrained wrote")
+    if config.init_from and not _weights(directory):
+        raise UsageError(f"{name}: no {' or '.join(_WEIGHTS)} found. {_PASS}")
     try:
         return AutoConfig.from_pretrained(directory, trust_remote_code=False)
     except (ValueError, OSError, KeyError) as error:
-        raise UsageError(f"{name}: transformers cannot read config.json ({error}). Check the directory") from error
+        raise UsageError(f"{name}: transformers cannot read config.json ({error}). {_PASS}") from error
 
 
 def _from_table(table: dict[str, Any]) -> Any:
@@ -177,14 +162,12 @@ def _set_special(config: Any, shards: Shards) -> None:
 
 def _check_vocabulary(name: str, directory: Path, shards: Shards) -> None:
     """Raise UsageError unless each token of the model has the same id in the rows."""
-    # Rows made with another vocabulary would train without an error, and each embedding would belong
-    # to a wrong token.
+    # Rows made with another vocabulary would train without an error, and each embedding would belong to a wrong token.
     from transformers import AutoTokenizer
 
     ids = AutoTokenizer.from_pretrained(directory, trust_remote_code=False).get_vocab()
-    pieces, rows, fix = shards.pieces, shards.paths[0], f"Make the rows with --vocab {name}"
     for token, number in sorted(ids.items(), key=lambda item: item[1]):
-        if number >= len(pieces):
-            raise UsageError(f"{name}: its tokenizer has {len(ids)} tokens, and the rows of {rows} have {len(pieces)}. {fix}")
-        if pieces[number] != token:
-            raise UsageError(f"{name}: token {number} is {token!r}, and in the rows of {rows} it is {pieces[number]!r}. {fix}")
+        ours = shards.pieces[number] if number < len(shards.pieces) else None
+        if ours != token:
+            wrong = f"{name}: token {number} is {token!r}, and in the rows of {shards.paths[0]} it is {ours!r}"
+            raise UsageError(f"{wrong}. Make the rows with --vocab {name}")

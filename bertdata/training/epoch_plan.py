@@ -46,10 +46,7 @@ def even_widths(longest: int, count: int = 4) -> tuple[int, ...]:
 
 
 class Batch(NamedTuple):
-    """A global batch: its step, epoch, width, row numbers [B], and the copy number of each row in the epoch [B].
-
-    Copy numbers are 0 unless a weight serves rows more than once.
-    """
+    """A global batch: its step, epoch, width, row numbers [B], and copy numbers [B], 0 unless a weight serves rows repeatedly."""
 
     step: int
     epoch: int
@@ -61,11 +58,6 @@ class Batch(NamedTuple):
         """Return the rows of this batch that a rank computes."""
         mine = slice(rank * len(self.rows) // ranks, (rank + 1) * len(self.rows) // ranks)
         return self._replace(rows=self.rows[mine], copies=self.copies[mine])
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the padded batch, at least 1."""
-        return max(1, len(self.rows) * self.width)
 
 
 class _Part(NamedTuple):
@@ -92,10 +84,6 @@ class EpochPlan:
     Attributes:
         batches: The number of global batches of an epoch.
         left: The number of rows that an epoch does not use.
-
-    Raises:
-        UsageError: The batch size or the widths are invalid, or a row is longer than the last width.
-        EmptyResultError: The rows do not fill a batch.
     """
 
     def __init__(
@@ -132,17 +120,6 @@ class EpochPlan:
         batch = int(order[number])
         rows, copies = self._rows(entries[batch * self.batch_size : (batch + 1) * self.batch_size], epoch)
         return Batch(step, epoch, self.widths[int(buckets[batch])], rows, copies)
-
-    def rows(self, epoch: int) -> Ints:
-        """Return all rows of an epoch in order. Those of its n-th step begin at ``n * batch_size``.
-
-        The steps that serve some rows are thus ``np.flatnonzero(np.isin(plan.rows(epoch), rows)) // plan.batch_size``.
-        """
-        entries, _, order = self._epoch(epoch)
-        full = self._entries // self.batch_size
-        in_order = entries[: full * self.batch_size].reshape(full, self.batch_size)[order[:full]].ravel()
-        rest = entries[full * self.batch_size :] if self.batches > full else entries[:0]
-        return self._rows(np.concatenate([in_order, rest]), epoch)[0]
 
     def _epoch(self, epoch: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:
         """Return the entries of an epoch, sorted by bucket; the bucket of each batch; and the batch of each step."""
@@ -213,10 +190,7 @@ def _parts(directories: Sequence[tuple[int, float]]) -> list[_Part]:
 
 
 def plan_of(shards: Shards, batch_size: int, *, seed: int, widths: Sequence[int] = (), whole: bool = False) -> EpochPlan:
-    """Return the plan of the rows of shards, by the weights of their directories.
-
-    The default widths are four equal steps up to the longest row, or the longest row for packed rows.
-    """
+    """Return the plan of the rows of shards. The default widths are `even_widths`, or the longest row for packed rows."""
     default = [shards.max_seq_length] if shards.packed else even_widths(shards.max_seq_length)
     parts = list(zip(shards.rows, shards.weights, strict=True))
     return EpochPlan(shards.lengths, batch_size, widths=widths or default, seed=seed, parts=parts, whole=whole)
@@ -231,15 +205,13 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
     >>> sorted(shuffled(np.arange(7), 7, 1).tolist())
     [0, 1, 2, 3, 4, 5, 6]
     """
-    # Write each number as (left, right) = divmod(number, b), with left < a and right < b. A round
-    # adds a hash of one half to the other half, modulo its size. A round can be undone by
-    # subtracting the same hash, so any number of rounds is a permutation of the a * b numbers,
-    # whatever the hash is.
+    # Write each number as (left, right) = divmod(number, b), with left < a and right < b. A round adds a hash of one half to the
+    # other half, modulo its size. A round can be undone by subtracting the same hash, so any number of rounds is a permutation of
+    # the a * b numbers, whatever the hash is.
     #
-    # To permute 7 numbers: a = 3, b = 3, so the network permutes 9. If 5 maps to 8, which is too
-    # large, apply the network to 8 again, until the result is below 7. Because the network is a
-    # permutation, this walk must come back into the range, and two inputs never end at the same
-    # result. As a * b is only a little larger than `size`, few numbers need a second round trip.
+    # To permute 7 numbers: a = 3, b = 3, so the network permutes 9. If 5 maps to 8, which is too large, apply the network to 8
+    # again, until the result is below 7. Because the network is a permutation, this walk must come back into the range, and two
+    # inputs never end at the same result. As a * b is only a little larger than `size`, few numbers need a second round trip.
     a = math.isqrt(max(size - 1, 0)) + 1
     b = -(-size // a)
     rounds = keys.stream(key, _FEISTEL_ROUNDS)

@@ -6,14 +6,7 @@
 
 The rows of a step and their masks depend only on the seed and the step: they are the same with any number of workers, and
 all ranks share one global batch. So the step number is the whole state of the data. A pass ends with its epoch, and the next pass
-continues with the next epoch:
-
-    >>> steps = Steps(batches=3, start=1)
-    >>> list(steps), list(steps)  # the rest of epoch 0, then epoch 1
-    ([(1,), (2,)], [(3,), (4,), (5,)])
-    >>> steps.set_epoch(7)
-    >>> list(steps)
-    [(21,), (22,), (23,)]
+continues with the next epoch.
 """
 
 from __future__ import annotations
@@ -35,7 +28,7 @@ try:
     import torch
     from torch.utils.data import DataLoader, Sampler
 
-    from .batches import HOW_TO, Batches, Tensors
+    from .batches import Batches, Tensors
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
@@ -88,18 +81,12 @@ def batches(
     Packed rows also have ``position_ids`` [B, L], counted from 0 in each segment; ``document_ids`` [B, L], the segment number
     from 1 on, and 0 for padding; ``document_starts`` [B, D], padded with 0; and labels of pairs [B, D], padded with -100.
 
-    An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32,
-    the starts of the K segments followed by T; ``max_seqlen``, the number of tokens of the longest segment; and for pairs
-    ``next_sentence_label`` [K].
-
-    ``loader.dataset.plan`` has the epoch and rows of a step. ``loader.state_dict()`` and ``load_state_dict`` store and restore
-    the position, and ``set_epoch`` moves it.
+    An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and ``labels`` [T]; the starts of the K segments and
+    T, ``cu_seqlens`` [K + 1] in int32; the tokens of the longest one, ``max_seqlen``; and ``next_sentence_label`` [K].
+    ``loader.dataset.plan[step]`` has the epoch and rows of a step.
     """
-    # A DataLoader usually has three parts: a dataset of rows, a sampler that shuffles them, and a
-    # function that collates rows to batches. Here an item of the dataset is a finished batch,
-    # because the plan decides everything: which rows, in which order, at which width. The sampler
-    # only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's
-    # own.
+    # An item of the dataset is a finished batch, because the plan decides which rows it has, in which order, at which width. The
+    # sampler only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's own.
     if not isinstance(shards, Shards):
         kind = type(shards).__name__
         raise UsageError(f"`shards` is {kind}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=kind)
@@ -125,14 +112,12 @@ class Steps(Sampler["tuple[int]"]):
     """The batch sampler of a loader: it yields ``(step,)``, because a batch of the loader is one item of its dataset.
 
     The position is stored here and not in the loader, because Accelerate and transformers create other DataLoaders from the
-    dataset and the batch sampler of a loader.
+    dataset and the batch sampler of a loader. With a `count` of steps, a pass may run over many epochs. With `repeat`, every pass
+    has the same steps, for evaluation.
 
-    Args:
-        batches: Global batches in an epoch.
-        start: The first step.
-        count: Number of steps, which may run over many epochs; None: each pass ends with its epoch.
-        repeat: Every pass has the same steps, for evaluation.
-        world_size: Number of ranks that share each global batch.
+    >>> steps = Steps(batches=3, start=1)
+    >>> list(steps), list(steps)  # the rest of epoch 0, then epoch 1
+    ([(1,), (2,)], [(3,), (4,), (5,)])
     """
 
     drop_last = True  # Accelerate reads it: if processes take turns, all get the same number of steps
@@ -154,10 +139,8 @@ class Steps(Sampler["tuple[int]"]):
         """Steps in an item: 1. Only a wrapper that distributes steps over processes reads this."""
         # If ranks share each batch already, each process would get its share of different batches, and the others would be lost.
         if self._world_size > 1:
-            raise UsageError(
-                f"batches(world_size={self._world_size}): the ranks share each batch already, and Accelerate would distribute "
-                "the batches again. Omit `rank` and `world_size`, or do not pass the loader to `prepare`"
-            )
+            shared = f"batches(world_size={self._world_size}): the ranks share each batch, and Accelerate would share them again"
+            raise UsageError(f"{shared}. Omit `rank` and `world_size`, or do not pass the loader to `prepare`")
         return 1
 
     def next_pass(self) -> range:
@@ -172,10 +155,8 @@ class Steps(Sampler["tuple[int]"]):
         if self.repeat or self.end is not None:
             return
         if epoch < (first := self._resumed // self.batches):
-            raise UsageError(
-                f"set_epoch({epoch}): the loader begins at step {self._resumed}, in epoch {first}. Trainers "
-                f"count epochs from 0: make the loader with start_step=0, and let the trainer skip the finished steps; {HOW_TO}"
-            )
+            begins = f"set_epoch({epoch}): the loader begins at step {self._resumed}, in epoch {first}"
+            raise UsageError(f"{begins}. Trainers count epochs from 0: use start_step=0, and let the trainer skip finished steps")
         # Trainers call set_epoch(e) before each pass, also right after a resume in the middle of e.
         # The `max` keeps the resumed step instead of going back to the start of the epoch.
         self.position = max(epoch * self.batches, self._resumed)
@@ -198,9 +179,7 @@ class Steps(Sampler["tuple[int]"]):
         return end - max(self.start, end - self.batches)
 
     def __iter__(self) -> Iterator[tuple[int]]:
-        return self._serve(self.next_pass())
-
-    def _serve(self, steps: range) -> Iterator[tuple[int]]:
+        steps = self.next_pass()
         yield from zip(steps)
         self.used(steps.stop)
 
@@ -240,9 +219,6 @@ class Loader(DataLoader[Tensors]):
             self.steps.used(step + 1)
             yield batch
 
-    def __getitem__(self, number: int) -> Any:
-        raise UsageError(f"a loader is not a dataset. Return it from `get_train_dataloader` of the Trainer: {HOW_TO}")
-
     def set_epoch(self, epoch: int) -> None:
         """Start the next pass with an epoch (see `Steps.set_epoch`)."""
         self.steps.set_epoch(epoch)
@@ -254,7 +230,8 @@ class Loader(DataLoader[Tensors]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue where another loader stopped, with any number of ranks and workers. Raise UsageError if its rows differ."""
         identity = self.dataset.identity
-        if "step" not in state or (different := [name for name in identity if state.get(name) != identity[name]]):
-            what = ", ".join(different) if "step" in state else "no step"
-            raise UsageError(f"load_state_dict: the state is of another loader ({what}). Use the same rows and options")
+        different = [name for name in identity if state.get(name) != identity[name]]
+        if different or "step" not in state:
+            wrong = f"the state is of another loader ({', '.join(different) or 'no step'})"
+            raise UsageError(f"load_state_dict: {wrong}. Use the same rows and options")
         self.steps.resume(int(state["step"]))

@@ -34,15 +34,11 @@ class MaskConfig(Config):
 
     def check(self, shards: Shards) -> None:
         """Raise UsageError if the options have no effect because the rows have static masks or an objective without masks."""
-        objective = OBJECTIVES[shards.objective]
-        if self != MaskConfig() and (shards.masking == "static" or not objective.masks):
-            reason = "is masked already" if objective.masks else "has no masks"
-            changed = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
-            name, value = next(iter(changed.items()))
-            problem = f"{shards.paths[0]} {reason}, so `{name}` {value} has no effect. Omit it"
-            raise UsageError(
-                f"{problem}, or make rows without static masks" if objective.masks else problem, field=name, value=value
-            )
+        static = shards.masking == "static"
+        for name, value in asdict(self).items() if static or not OBJECTIVES[shards.objective].masks else ():
+            if value != getattr(MaskConfig, name):
+                why = "is masked already" if static else "has no masks"
+                raise UsageError(f"{shards.paths[0]} {why}, so `{name}` {value} has no effect. Omit it", field=name, value=value)
 
     def predictions(self, width: int, widest: int) -> int:
         """Return the number of positions P in a batch of this width. It is the same at every step."""

@@ -4,7 +4,7 @@
     target.check(shards)  # raises UsageError: masked rows would teach a causal model nothing useful
 
 A model of `transformers` ignores most arguments that it does not know, so a batch for another class often produces a meaningless
-loss. Rows of one document suit any class. For packed rows, a test must show that a document gets the logits that it gets alone.
+loss. For packed rows, a test must show that a document gets the logits that it gets alone.
 """
 
 from __future__ import annotations
@@ -17,38 +17,20 @@ from ..dataset.rows import Shards
 from ..errors import UsageError
 
 CUSTOM = "custom"  # the value of `for_model` for batches that the caller's own code reads
-SEPARATES_DOCUMENTS = {  # classes for which a test shows that the documents of a packed row do not affect each other
-    "BertForMaskedLM",
-    "RobertaForMaskedLM",
-    "XLMRobertaForMaskedLM",
-    "AlbertForMaskedLM",
-    "DistilBertForMaskedLM",
-    "ElectraForMaskedLM",
-    "ModernBertForMaskedLM",
-    "EuroBertForMaskedLM",
-    "RoFormerForMaskedLM",
-    "GPT2LMHeadModel",
-    "BertForPreTraining",
-}
+_SEPARATE = ("Bert", "Roberta", "XLMRoberta", "Albert", "DistilBert", "Electra", "ModernBert", "EuroBert", "RoFormer")
+# Classes for which a test shows that the documents of a packed row do not affect each other
+SEPARATES_DOCUMENTS = {*(f"{model}ForMaskedLM" for model in _SEPARATE), "BertForPreTraining", "GPT2LMHeadModel"}
 _PAIR_LABELS = ("next_sentence_label", "sentence_order_label")
 
 
 class Target(NamedTuple):
-    """The model that batches are made for. It has no weights, so worker processes get a small copy.
+    """The model that batches are made for. It has no weights, so worker processes get a small copy."""
 
-    Attributes:
-        name: Name of the class.
-        parameters: Names of the parameters of `forward`.
-        config: The configuration, or None if only the class is known.
-        dtype: The torch.dtype of the scores, to which eager attention adds its mask.
-        after_padding: Whether the first position is `pad_token_id + 1`, as in RoBERTa, and not 0.
-    """
-
-    name: str
-    parameters: frozenset[str]
-    config: Any = None
-    dtype: Any = None
-    after_padding: bool = False
+    name: str  # of the class
+    parameters: frozenset[str]  # of `forward`
+    config: Any = None  # or None if only the class is known
+    dtype: Any = None  # of the scores, to which eager attention adds its mask
+    after_padding: bool = False  # whether the first position is `pad_token_id + 1`, as in RoBERTa, and not 0
 
     @property
     def causal(self) -> bool:
@@ -99,9 +81,7 @@ class Target(NamedTuple):
             raise self._error("it needs labels of pairs, and these rows have none", f"Use {other}, or rows of --objective nsp")
         if shards.packed or unpadded:
             if self.pair_label:
-                raise self._error(
-                    "it reads one pair per row, and these rows have several", "Make rows without --pack, and pad them"
-                )
+                raise self._error("it reads one pair per row, and these have several", "Make rows without --pack, and pad them")
             self.check_packed(unpadded)
         if self.config is None:
             return
@@ -132,11 +112,7 @@ class Target(NamedTuple):
 
 
 def target_of(model: Any) -> Target:
-    """Return what batches need to know of a model of `transformers`, of its class, or of the name of its class.
-
-    Raises:
-        UsageError: The class predicts neither masked nor next tokens, or is unknown.
-    """
+    """Return what batches need to know of a model of `transformers`, of its class, or of the name of its class."""
     if isinstance(model, Target):
         return model
     cls = model if isinstance(model, type) else type(model)
@@ -155,8 +131,6 @@ def target_of(model: Any) -> Target:
         raise UsageError(f"for_model {name}: this class is not supported. {fix}")
     if isinstance(model, str | type):
         return target
-    if getattr(model.config, "is_decoder", False) and not target.causal:
-        raise UsageError(f"for_model {name}: is_decoder=True is not supported. Use GPT2LMHeadModel for causal rows")
     after_padding = any(
         name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
         for name, module in model.named_modules()
@@ -165,11 +139,7 @@ def target_of(model: Any) -> Target:
 
 
 def target_for(model: Any, shards: Shards, *, unpadded: bool, dense_labels: bool) -> Target | None:
-    """Return the model of `transformers` that batches of `shards` are for, or None if other code reads them.
-
-    Raises:
-        UsageError: The rows and the model do not go together, or rows are packed and nothing says what reads them.
-    """
+    """Return the model of `transformers` that batches of `shards` are for, checked, or None if other code reads them."""
     if model not in (None, CUSTOM):
         target = target_of(model)
         target.check(shards, unpadded=unpadded)

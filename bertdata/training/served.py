@@ -8,19 +8,17 @@ The order of the rows is a function of the seed, so both are computed.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config.train import TrainConfig, read_training
 from ..dataset.rows import Shards
 from ..errors import UsageError
-from .epoch_plan import Ints
 from .recipe import PhaseRows, prepare
 
 _DOCUMENTS = ("a_document", "b_document", "documents")
@@ -48,8 +46,7 @@ def rows_of_step(run: TrainConfig | str | Path, step: int) -> list[Served]:
     parts = _parts(run)
     for part in parts:
         if part.first <= step < part.end:
-            rows = part.plan()[step - part.first].rows
-            return [_served(part, step, place, row) for place, row in enumerate(rows.tolist())]
+            return [_served(part, step, place, row) for place, row in enumerate(part.plan()[step - part.first].rows.tolist())]
     raise UsageError(f"`step` {step}: the run has no such step. Use 0 to {parts[-1].end - 1}", field="step", value=step)
 
 
@@ -65,13 +62,11 @@ def steps_of(run: TrainConfig | str | Path, document: str) -> list[Served]:
     """
     served: list[Served] = []
     for part in _parts(run):
-        wanted, plan = _rows_of(part.shards, document), part.plan()
-        for epoch in range(-(-part.phase.steps // plan.batches)):
-            rows = plan.rows(epoch)
-            at = np.flatnonzero(np.isin(rows, wanted))
-            steps, places = np.divmod(at + epoch * plan.batches * part.batch_size, part.batch_size)
-            of_epoch = zip(steps.tolist(), places.tolist(), rows[at].tolist(), strict=True)
-            served += [_served(part, part.first + step, place, row) for step, place, row in of_epoch if step < part.phase.steps]
+        wanted, plan = _has_text_of(part.shards, document), part.plan()
+        for step in range(part.phase.steps):
+            rows = plan[step].rows
+            places = np.flatnonzero(wanted[rows]).tolist()
+            served += [_served(part, part.first + step, place, int(rows[place])) for place in places]
     return served
 
 
@@ -81,14 +76,14 @@ def _parts(run: TrainConfig | str | Path) -> list[PhaseRows]:
 
 def _served(part: PhaseRows, step: int, place: int, row: int) -> Served:
     """Return a row, which a phase numbers through all of its directories."""
-    ends = list(accumulate(part.shards.rows))
-    directory = bisect_right(ends, row)
-    return Served(step, place, str(part.shards.paths[directory]), row - ends[directory] + part.shards.rows[directory])
+    first = np.cumsum([0, *part.shards.rows])
+    directory = int(np.searchsorted(first, row, "right")) - 1
+    return Served(step, place, str(part.shards.paths[directory]), row - int(first[directory]))
 
 
-def _rows_of(shards: Shards, document: str) -> Ints:
-    """Return the numbers of the rows with text of a document."""
-    found = [np.zeros(0, np.int64)]
+def _has_text_of(shards: Shards, document: str) -> npt.NDArray[np.bool_]:
+    """Return whether each row has text of a document [N]."""
+    found = np.zeros(len(shards), bool)
     for start, batch in zip(shards.firsts.tolist(), shards.batches, strict=False):
         names = [name for name in _DOCUMENTS if name in batch.schema.names]
         if not names:
@@ -96,6 +91,5 @@ def _rows_of(shards: Shards, document: str) -> Ints:
         for column in map(batch.column, names):
             is_list = pa.types.is_list(column.type)
             equal = pc.equal(column.flatten() if is_list else column, document).to_numpy(zero_copy_only=False)
-            rows = pc.list_parent_indices(column).to_numpy()[equal] if is_list else np.flatnonzero(equal)
-            found.append(start + rows.astype(np.int64))
-    return np.unique(np.concatenate(found))
+            found[start + (pc.list_parent_indices(column).to_numpy()[equal] if is_list else np.flatnonzero(equal))] = True
+    return found

@@ -87,7 +87,7 @@ def test_a_state_of_other_rows_is_refused(shards: Shards) -> None:
         made.load_state_dict(loader.batches(shards, 16).state_dict())
     with pytest.raises(UsageError, match=r"of another loader \(rows\)"):
         made.load_state_dict(loader.batches(Shards(shards.paths, weights=[2.0]), 32).state_dict())
-    with pytest.raises(UsageError, match=r"of another loader \(no step\)"):
+    with pytest.raises(UsageError, match="of another loader"):
         made.load_state_dict({})
     with pytest.raises(UsageError, match=r"step 13 is outside of the loader's steps, 0 to 10"):
         loader.batches(shards, 32, steps=10).load_state_dict({**made.state_dict(), "step": 13})
@@ -130,12 +130,3 @@ def test_evaluation_is_the_same_in_every_pass(shards: Shards) -> None:
 def test_the_dataset_has_the_rows_of_an_epoch(shards: Shards) -> None:
     assert len(loader.batches(shards, 32).dataset) == 6 * 32
     assert len(loader.batches(shards, 32, whole=True).dataset) == 210
-
-
-def test_a_dataset_is_not_batched_again(shards: Shards) -> None:
-    made = loader.batches(shards, 32)
-    for size in (1, 8):
-        with pytest.raises(UsageError, match="cannot be batched again"):
-            next(iter(torch.utils.data.DataLoader(made.dataset, size, shuffle=True)))
-    with pytest.raises(UsageError, match="a loader is not a dataset"):
-        made[0]

@@ -1,8 +1,6 @@
 """Train BERT from shards to a checkpoint that Hugging Face loads.
 
-    done = bertdata.train("run.toml", "run")      # done.checkpoint is for from_pretrained
-
-`loop` has the steps of a run, `learner` one step and the model, `world` the processes, and `checkpoint` what is saved.
+done = bertdata.train("run.toml", "run")      # done.checkpoint is for from_pretrained
 """
 
 from ...extras import missing_package

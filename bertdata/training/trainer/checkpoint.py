@@ -29,8 +29,6 @@ from .learner import Learner
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: State) -> None:
     """Write a checkpoint with the tokenizer's files, and remove old ones."""
-    # Write below a temporary name, then rename: a directory named checkpoint-N is always complete,
-    # also after a power failure in the middle of a save.
     moments = {f"{kind}.{name}": v for name, p in learner.named.items() for kind, v in learner.optimizer.state.get(p, {}).items()}
     with replacing_directory(output / f"checkpoint-{state.step}") as path:
         _save_weights(learner.model.inner, path)

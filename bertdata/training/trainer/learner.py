@@ -94,8 +94,7 @@ class Learner:
             getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
         self.model = MaskedModel(model).to(world.device).train()
         self.named = {name: values for name, values in model.named_parameters() if values.requires_grad}
-        # Weight decay pulls matrices towards zero. Norm weights and biases have one dimension and
-        # no decay.
+        # Weight decay pulls matrices towards zero. Norm weights and biases have one dimension and no decay.
         groups = [
             {"params": [values for values in self.named.values() if (values.ndim > 1) == matrices], "weight_decay": decay}
             for matrices, decay in ((True, config.optimizer.weight_decay), (False, 0.0))
@@ -144,9 +143,8 @@ class Learner:
         # ranks, so the sum of norm / ranks is the norm), and whether any process must stop.
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
         *totals, gradient, stops = self.world.sum_(torch.cat([sums, more])).tolist()
-        # With fp16, an infinite gradient only means that the scale was too high: the scaler skips
-        # the update and halves the scale. Otherwise the run fails, and the weights stay as they
-        # are.
+        # With fp16, an infinite gradient only means that the scale was too high: the scaler skips the update and halves the
+        # scale. Otherwise the run fails, and the weights stay as they are.
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
             for group in self.optimizer.param_groups:
                 group["lr"] = config.rate(number)

@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_named(data: dict[str, Path], tmp_path: Path) -> No
     (other / "tokenizer.json").unlink(missing_ok=True)
     (tmp_path / "empty").mkdir()
     refused = {
-        "no config.json found. Pass the directory of a model": continued(rows, tmp_path / "empty"),
+        "no model*.safetensors or pytorch_model*.bin found. Pass the directory of a model": continued(rows, tmp_path / "empty"),
         f"token 20 is 'strange', and in the rows of {rows} it is {pieces[20]!r}. Make the rows with --vocab": continued(
             rows, other
         ),
