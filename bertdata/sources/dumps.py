@@ -35,7 +35,7 @@ _LONG_TAG = re.compile(rb"<[^<>]{65536}")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _MAX_TIME_S = (1 << 32) - 2  # maximum of the 32-bit field in a run's files, in seconds: year 2106
-_DATE = re.compile(r"(?<!\d)((?:19|20)\d{6})(?!\d)")
+_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)")
 _ID = "[0-9]{1,18}"  # fits in 63 bits
 _MAX_TAGS = 200_000
 _MAX_TAIL_BYTES = 4096  # kept of the text between pages, to find </mediawiki> and tags that two blocks share
@@ -65,8 +65,8 @@ class Site(NamedTuple):
         By default, return the main namespace and, for Wikibooks, Cookbook and Wikijunior.
         """
         if not names:
-            found = (self.namespaces.get(name) for name in _DOCUMENTS.get(self.project, ()))
-            return frozenset([0, *(number for number in found if number is not None)])
+            documents = _DOCUMENTS.get(self.project, ())
+            return frozenset([0, *(self.namespaces[name] for name in documents if name in self.namespaces)])
         known = {**{str(number): number for number in self.namespaces.values()}, **self.namespaces, "0": 0, "main": 0}
         for name in names:
             if name.strip().lower() not in known:
@@ -114,18 +114,14 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
     namespaces = {html.unescape(name).strip().lower(): int(number) for number, name in keys if name.strip()}
     elements = dict(re.findall("<(base|dbname)>([^<]*)</", text)[::-1])  # the first of each
     base = hide(html.unescape(elements.get("base", "")).strip())  # part of every document's url
-    host = re.match(r"https?://([^/:\[\]]*)", base)
-    first, _, rest = (host[1] if host else "").partition(".")
     language = re.search(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)
-    match = _PROJECT.search(base)
-    project = match[1] if match else PROJECTS[0]
-    # Every page id begins with the database's name. Old headers have none. Wikimedia's names are the language and the project, as
-    # in dewikisource, but Wikipedia's end in wiki. A host such as www.wikisource.org has no language.
-    of_host = first + project.replace("wikipedia", "wiki") if match and first not in ("www", project) else ""
-    stated = html.unescape(elements.get("dbname", "")).strip()
-    names = (re.sub(r"[^A-Za-z0-9_.-]", "", name) for name in (stated or of_host, re.split(r"[-.]", Path(path).name)[0]))
+    project = _PROJECT.search(base)
+    # Every page id begins with the database's name. Old headers have none, but files are named after it.
+    stated = html.unescape(elements.get("dbname", "")), re.split(r"[-.]", Path(path).name)[0]
+    names = (re.sub(r"[^A-Za-z0-9_.-]", "", name) for name in stated)
     dbname = next((name for name in names if len(name) <= _MAX_DBNAME_CHARACTERS and re.search("[A-Za-z0-9]", name)), "wiki")
-    return Site(dbname, language[1] if language else first if rest else "", base[: base.rfind("/") + 1], namespaces, project)
+    address = base[: base.rfind("/") + 1]
+    return Site(dbname, language[1] if language else "", address, namespaces, project[1] if project else PROJECTS[0])
 
 
 def dump_date(name: str) -> str:
@@ -134,7 +130,8 @@ def dump_date(name: str) -> str:
     >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("20221399.xml"), dump_date("dump.xml")
     ('20220720', '', '')
     """
-    return next((digits for digits in _DATE.findall(name) if _timestamp(digits) is not None), "")
+    date = _DATE.search(name)
+    return date[0] if date else ""
 
 
 def as_of(name: str, revised: str) -> int:
@@ -143,18 +140,12 @@ def as_of(name: str, revised: str) -> int:
     >>> as_of("enwiki-20220720.xml", "2001-01-01T00:00:00Z"), as_of("dump.xml", "2022-07-20T00:00:01Z"), as_of("dump.xml", "")
     (1658275200, 1658275201, 0)
     """
-    time = dump_date(name) or (revised[:-1] if _TIME.fullmatch(revised) else "")
-    return min(_MAX_TIME_S, max(0, _timestamp(time) or 0))
-
-
-def _timestamp(time: str) -> int | None:
-    """Return a time, or a date such as 20220720, as seconds since 1970; None if it is invalid, such as a thirteenth month."""
-    if "-" not in time:
-        time = f"{time[:4]}-{time[4:6]}-{time[6:]}"
+    date = dump_date(name)
     try:
-        return int(datetime.fromisoformat(time).replace(tzinfo=timezone.utc).timestamp())
+        time = datetime.strptime(date or revised, "%Y%m%d" if date else "%Y-%m-%dT%H:%M:%SZ")
+        return min(_MAX_TIME_S, max(0, int(time.replace(tzinfo=timezone.utc).timestamp())))
     except ValueError:
-        return None
+        return 0
 
 
 # --- ranges ---
@@ -200,13 +191,13 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
     MediaWiki escapes ``<`` in all text, so ``<page>`` and ``</page>`` always are tags. A page belongs to the range in which its
     ``<page>`` begins, and is read from beyond the end of the range if necessary.
     """
-    # The states, and what the next tag does. "foreign" is the text at the start of a range, which the range before reads, and the
-    # text after lost bytes. "named" is the rest of a page that was too large.
+    # The states, and what the next tag does. "foreign" is text at the start of a range, which the range before reads, text after
+    # lost bytes, and the rest of a page that was too large.
     #
-    #   state             <page>                          </page>
-    #   between           -> page                         reject the text: its <page> is lost
-    #   page              reject the open page; -> page   yield the page; -> between
-    #   foreign, named    -> page                         -> between
+    #   state     <page>                          </page>
+    #   between   -> page                         reject the text: its <page> is lost
+    #   page      reject the open page; -> page   yield the page; -> between
+    #   foreign   -> page                         -> between
     state = "foreign" if part.start else "between"
     text = bytearray()  # the text after the last tag; it grows in place, so that a long page is not copied for each block
     seen = 0  # bytes of `text` that contain no tag
@@ -221,7 +212,7 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
         if isinstance(block, Damage):
             lost = block.end - block.at if block.at < part.end else 0  # the next range counts its own damage
             where = f"bytes {block.at}-{block.end} of {part.name}"
-            yield bytes(text) if state in ("page", "between") else b"", block.reason, where, lost
+            yield bytes(text) if state == "page" else b"", block.reason, where, lost
             if block.end >= min(part.end, files.size(part.path)):
                 return
             state, seen, border = "foreign", 0, border - len(text)
@@ -241,7 +232,7 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
             state, begin = "page" if opens else "between", seen
         if state == "page" and len(text) - begin > most:
             yield bytes(text[begin:]), "too-large", _TOO_LARGE.format(most=most, name=part.name), 0
-            state = "named"
+            state = "foreign"
         begin = begin if state == "page" else max(begin, len(text) - _MAX_TAIL_BYTES)
         del text[:begin]
         border -= begin
@@ -264,11 +255,13 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | tuple[str, str, str]:
         page = ElementTree.fromstring(_OPEN + xml)
     except ElementTree.ParseError as error:
         return "malformed-xml", f"{name}: {error}", ""
+
     # Timestamps such as 2022-07-20T00:00:01Z sort as text. Of revisions of the same time, the last one in the file is the newest.
-    newest_first = page.findall("revision")[::-1]
-    times = [_one_line(revision.findtext("timestamp")) for revision in newest_first]
-    times = [time if _TIME.fullmatch(time) else "" for time in times]
-    revision = newest_first[times.index(max(times))] if times else page
+    def time_of(revision: ElementTree.Element) -> str:
+        time = _one_line(revision.findtext("timestamp"))
+        return time if _TIME.fullmatch(time) else ""
+
+    revision = max(page.findall("revision")[::-1], key=time_of, default=page)
     title, number, text = _one_line(page.findtext("title")), _one_line(page.findtext("id")), revision.find("text")
     if repeated := [tag for tag in ("title", "id") if len(page.findall(tag)) > 1]:
         return "malformed-xml", f"{name}: two elements <{repeated[0]}> in one page", ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -19,13 +20,11 @@ MAX_LINES = 1_500_000  # maximum per text; each line takes about 60 bytes of mem
 CJK = "\u2e80-\u2fdf\u3000-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
 _NEWLINES = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")  # in addition to the line feed
-_BATCH_CHARACTERS = 1 << 20  # characters split into words at a time
-_SPACE = re.compile(r"\s")
+_OTHER_SPACE = re.compile(r"[^\S ]\s*| \s+")  # than a single space
 _IS_CJK = re.compile(f"[{CJK}]")
 # Control characters other than whitespace, the byte order mark, marks of annotations, and noncharacters of the first plane.
 _CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff]")
 _STOP = re.compile(r"[.!?…](?!\w)")
-_MIN_UTTERANCES = 2
 _MAX_UTTERANCE_STOPS = 0.1  # stops per line
 _MAX_CAPITAL_SHARE = 0.01  # of the cased letters
 _CASE_SAMPLE_CHARACTERS = 20_000
@@ -36,6 +35,7 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
     r"""Read the lines of the next `size` bytes (None: to the end), each with its offset from the current position.
 
     If a line is longer than `max_bytes`, not counting its newline, yield None for it. Only one block of it is in memory.
+    Of many blank lines in a row, only some are yielded: a packed file of a few bytes can have a billion.
 
     >>> import io
     >>> list(read_lines(io.BytesIO(b"one\ntwo two\n3"), None, 4))
@@ -47,6 +47,9 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
         if not line:
             return
         offset += len(line)
+        if line.isspace() and isinstance(file, io.BufferedReader):
+            ahead = file.peek()[: None if size is None else size - offset]
+            offset += len(file.read(ahead.rfind(b"\n", 0, len(ahead) - len(ahead.lstrip())) + 1))
         if len(line) <= max_bytes or line.endswith(b"\n"):
             yield start, line.removesuffix(b"\n")
             continue
@@ -166,7 +169,7 @@ def paragraphs(text: str) -> list[str]:
 def _are_utterances(text: str) -> bool:
     """Return True if each line of a text is a sentence, as in transcripts: it has almost no capital letters and no stops."""
     lines = text.count("\n", 0, len(text.rstrip())) + 1
-    if lines < _MIN_UTTERANCES or len(_STOP.findall(text)) > _MAX_UTTERANCE_STOPS * lines:
+    if lines < 2 or len(_STOP.findall(text)) > _MAX_UTTERANCE_STOPS * lines:
         return False
     sample = text[:_CASE_SAMPLE_CHARACTERS]
     letters = sum(map(str.islower, sample))
@@ -199,16 +202,9 @@ def join_lines(lines: Iterable[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Normalize whitespace to one space between words; a long text is processed in blocks.
+    r"""Normalize whitespace to one space between words.
 
     >>> one_line(" tea\n and\u00a0 cake ")
     'tea and cake'
     """
-    parts: list[str] = []
-    start = 0
-    while start < len(text):
-        space = _SPACE.search(text, min(len(text), start + _BATCH_CHARACTERS))
-        end = space.start() if space else len(text)
-        parts.append(" ".join(text[start:end].split()))
-        start = end
-    return " ".join(filter(None, parts))
+    return _OTHER_SPACE.sub(" ", text).strip()

@@ -149,14 +149,6 @@ def test_pictures_page_numbers_tables_lists_and_quoted_verse_go(gone: str) -> No
     assert clean(f"{FIRST}\n\n{gone}\n\n{SECOND}\n\n{numbered}") == [ONE, TWO, THREE]
 
 
-@pytest.mark.parametrize(
-    "page", ["THE LAMP\n\n(A Tale of the Harbour)\n\nBy A. Miller\n\nComplete", 'THE LAMP,\n\nBY\n\n"Two Dogs," etc.']
-)
-def test_a_title_page_goes(page: str) -> None:
-    for following in ("CHAPTER I\n\n\n", ""):
-        assert clean(book(f"{page}\n\n\n\n\n{following}{BODY}\n")) == [ONE, TWO, THREE]
-
-
 @pytest.mark.parametrize(("note", "mark"), FORMS["footnotes"])
 def test_footnotes_are_kept_without_their_marks_or_dropped(note: str, mark: str) -> None:
     text = BODY.replace("house", f"house{mark}", 1)

@@ -81,8 +81,7 @@ NAMES = [  # dbname, host, file, and the name of the wiki
     ("../../etc/passwd", "xx.wikipedia.org", "a.xml", "....etcpasswd"),
     ("x" * 65, "xx.wikipedia.org", "dewiki-20200101.xml", "dewiki"),
     ("維基", "xx.wikipedia.org", "維基.xml", "wiki"),
-    ("", "de.wikisource.org", "a.xml", "dewikisource"),
-    ("", "de.wikipedia.org", "a.xml", "dewiki"),
+    ("", "de.wikisource.org", "dewikisource-20200101.xml", "dewikisource"),
     ("", "www.mediawiki.org", "mediawikiwiki-20200101.xml", "mediawikiwiki"),
     ("", "[", "dewiki-20200101.xml", "dewiki"),
 ]

@@ -26,7 +26,6 @@ _PAGE_NUMBER = re.compile(  # not page numbers of an index, which follow a comma
 )
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
 _MAX_BRACKET_BLOCKS = 40  # blocks of a note or caption; an unclosed bracket drops only its own block
-_MIN_PAGES = 3  # entries with a page number
 _MAX_LOST_CHARACTERS = 200 * 6  # 200 words
 
 
@@ -164,17 +163,14 @@ def _ends_footnotes(block: Block) -> bool:
 
 def _contents_end(blocks: list[Block], start: int) -> int:
     """Return the index of the first block after the contents whose heading is block `start`."""
-    # It ends where its first entry ("I. The Ferry ... 3") occurs again, as the heading of the first chapter ("I. THE FERRY"), at
-    # the first block that is running text, or, if the entries have pages, at a wide gap.
-    at, pages = start + 1, 0
+    # It ends where its first entry ("I. The Ferry ... 3") occurs again, as the heading of the first chapter ("I. THE FERRY"), or
+    # at the first block that is running text.
+    at = start + 1
     entry = _entry([*blocks[start].lines[1:], *(line for block in blocks[at : at + 1] for line in block.lines), ""][0])
     while at < len(blocks) and not _is_text(blocks[at]):
         if entry and at > start + 1 and _entry(blocks[at].lines[0]) == entry:
             return at
-        paged = sum(map(_ends_with_number, blocks[at].lines))
-        if pages >= _MIN_PAGES and not paged and blocks[at].before >= PART_GAP_LINES:
-            break
-        at, pages = at + 1, pages + paged
+        at += 1
     # A first paragraph of one short line looks like an entry. Keep it in the text.
     while at > start + 1 and _is_sentence(blocks[at - 1]):
         at -= 1

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from ..lines import join_lines, one_line, unify_newlines
 from .apparatus import drop_apparatus, drop_page_numbers
-from .blocks import PART_GAP_LINES, Block, indent, is_list, is_table, is_verse, margin, split_blocks, split_unparted
+from .blocks import Block, indent, is_list, is_table, is_verse, margin, split_blocks, split_unparted
 from .gutenberg import Parts, header_field, is_notice, language_code, strip_licence
-from .headings import TABLES, is_heading, is_short, plain_name, speakers, title_case
+from .headings import TABLES, is_heading, plain_name, speakers, title_case
 
 _SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # spelling rules of Duden, Taalunie and the Nordic language councils
 _BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
@@ -27,7 +27,7 @@ _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left over from an HTML 
 _DASHES = ("--", "—", "–")
 _MAX_CLOSE_CHARACTERS = 60  # of "I am, with esteem, your friend,", and of the signature below it
 _CLOSERS = "_*=)]’”\"' "
-_FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers, or be the title page
+_FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers
 
 
 class Reading(NamedTuple):
@@ -65,8 +65,7 @@ def clean_parts(parts: Parts, reading: Reading) -> list[str]:
     blocks = [block for at, block in enumerate(blocks) if not is_notice("\n".join(block.lines[:9]), at < _FRONT_BLOCKS)]
     blocks = drop_apparatus(blocks, keep_notes=reading.footnotes == "keep")
     names = set() if reading.verse == "drop" else speakers(blocks)
-    texts = list(_running_text(blocks, names, title_page=bool(parts.header)))
-    texts = _choose_verse(_without_title_page(texts) if parts.header else texts, reading.verse)
+    texts = _choose_verse(list(_running_text(blocks, names, title_page=bool(parts.header))), reading.verse)
     language = language_code(header_field(parts.header, "Language"))
     paragraphs: list[str] = []
     for is_poem, group in groupby(texts, key=lambda text: text.verse):
@@ -92,15 +91,6 @@ def _running_text(blocks: list[Block], names: set[str], title_page: bool) -> Ite
             is_source = verse and len(block.lines) == 1 and indent(previous) > left  # the author of the poem above
             verse = is_verse(block, left) or is_source
             yield _Text(block, verse, section)
-
-
-def _without_title_page(texts: list[_Text]) -> list[_Text]:
-    """Drop the short lines at the beginning of a book if a heading or a wide gap follows them."""
-    end = next((at for at, text in enumerate(texts) if not is_short(text.block)), 0)
-    if not 0 < end <= _FRONT_BLOCKS:
-        return texts
-    is_page = max(texts[end - 1].block.after, texts[end].block.before) >= PART_GAP_LINES
-    return [text for text in texts[:end] if text.section == texts[end].section and not is_page] + texts[end:]
 
 
 def _choose_verse(texts: list[_Text], verse: str) -> list[_Text]:

@@ -92,12 +92,6 @@ def is_heading(block: Block, previous: str) -> bool:
     return not _ENDS.search(text) or (not previous and title_case(text) and not any(map(str.isdigit, text)))
 
 
-def is_short(block: Block) -> bool:
-    """Return True if a block is one or two lines of a title page: it does not contain a sentence."""
-    text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
-    return len(block.lines) <= 2 and len(text) <= _MAX_TITLE_CHARACTERS and (not _ENDS.search(text) or title_case(text))
-
-
 def title_case(text: str) -> bool:
     """Return True if all long words of a line are capitalized, or all its words if none is long."""
     words = re.findall(r"[^\W\d_]+", text)
