@@ -21,8 +21,8 @@ intermediate_size = 16
 
 def test_a_corpus_a_vocabulary_and_rows(run: Run, text: Path, tmp_path: Path) -> None:
     run("build-corpus", "--text", text, "--task-bytes", 65536, "--output", tmp_path / "corpus", "--workers", 2)
-    run("train-vocab", tmp_path / "corpus", "--size", 300, "--output", tmp_path / "vocab", "--workers", 2)
-    options = ["--vocab", tmp_path / "vocab", "--max-seq-length", 64, "--workers", 2]
+    run("train-vocab", tmp_path / "corpus", "--size", 300, "--output", tmp_path / "vocab", "--workers", 1)
+    options = ["--vocab", tmp_path / "vocab", "--max-seq-length", 64, "--workers", 1]
     run("make-pairs", tmp_path / "corpus", *options, "--output", tmp_path / "pairs")
     run("export", tmp_path / "corpus", "--to", "jsonl", "--output", tmp_path / "jsonl", "--workers", 1)
     run("verify", tmp_path / "corpus", tmp_path / "vocab", tmp_path / "pairs")

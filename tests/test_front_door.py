@@ -111,7 +111,7 @@ def test_small_functions() -> None:
     assert len(bertdata.read_book(book)) > 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
     """Two workers are started from a script as it stands: nothing of it runs again in them, and Beam says nothing."""
     script = tmp_path / "script.py"

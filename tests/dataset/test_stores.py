@@ -20,7 +20,7 @@ from processes import Started
 import bertdata
 from bertdata import Shards, verify
 from bertdata.config import CorpusConfig
-from bertdata.dataset.build import MANIFEST, building, is_complete
+from bertdata.dataset.build import MANIFEST, building, is_complete, work_directory
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
 from bertdata.run.job import Job
 from bertdata.stages.corpus.extract import extract
@@ -169,6 +169,13 @@ def test_an_output_in_a_store_is_refused_resumed_and_replaced(store: Path) -> No
         pass
     with building(store, other, overwrite=True):
         assert not is_complete(store) and not (store / "data" / "part").exists()
+
+
+def test_a_stopped_run_into_a_store_leaves_no_work_files(store: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), work_directory(store) as work:
+        (work / "tokens").write_text("")
+        raise KeyboardInterrupt
+    assert not work.exists()
 
 
 def test_a_failing_read_is_no_reject(store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
