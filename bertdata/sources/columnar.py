@@ -34,9 +34,14 @@ class _TooLarge(ValueError):
 
 def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
     """Cut a file into ranges of row groups or record batches. Raise UsageError if it lacks a required column."""
+    places: list[int] = []
     try:
         if path.lower().endswith(".arrow"):
-            schema, places = _arrow_batches(path)
+            file, schema = _open_arrow(path)
+            with file, contextlib.suppress(*_FORMAT_ERRORS):  # the task that reads the last range reports it
+                places.extend(at for at, _ in _arrow_messages(file, file.size() + 1))
+            if any("dictionary<" in str(field.type) for field in schema):
+                raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
         else:
             with _open_parquet(path) as (file, places):
                 schema = file.schema_arrow
@@ -137,17 +142,6 @@ def _arrow_messages(file: Any, end: int) -> Iterator[tuple[int, Any]]:
                 raise EOFError(f"no end of a stream or file at byte {at} of {file.size()}") from None
             return
         yield at, message
-
-
-def _arrow_batches(path: str) -> tuple[pa.Schema, list[int]]:
-    """Return the schema, and the start of each record batch up to the first damage."""
-    places: list[int] = []
-    file, schema = _open_arrow(path)
-    if any("dictionary<" in str(field.type) for field in schema):
-        raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
-    with file, contextlib.suppress(*_FORMAT_ERRORS):  # the task that reads the last range reports it
-        places.extend(at for at, _ in _arrow_messages(file, file.size() + 1))
-    return schema, places
 
 
 def read_arrow(table: Table) -> Rows:

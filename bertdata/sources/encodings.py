@@ -2,10 +2,7 @@
 
 Unicode is identified by a byte order mark or by valid UTF-8 sequences. Otherwise, single bytes above 0x7F between other letters
 mean a Western text (Windows-1252, which includes the used part of Latin-1), and long runs of them another alphabet, which
-charset-normalizer identifies. Both may occur in one file that was joined from several.
-
-    >>> decode("déjà vu".encode("latin-1")), decode("naïve ".encode() + "déjà vu".encode("latin-1"))
-    ('déjà vu', 'naïve déjà vu')
+charset-normalizer identifies. Unicode and a Western encoding may occur in one file that was joined from several.
 """
 
 from __future__ import annotations
@@ -59,11 +56,7 @@ def decode(data: bytes, encoding: str = "") -> str:
 
 
 def encoding_of(data: bytes, encoding: str = "") -> str:
-    r"""Return the encoding in which `decode` reads data that begins with these bytes; raise the same errors.
-
-    >>> encoding_of(b"Tea"), encoding_of(b"\xff\xfeT\x00"), encoding_of(b"caf\xe9"), encoding_of(b"caf\xe9", "cp850")
-    ('utf-8', 'utf-16-le', 'cp1252', 'cp850')
-    """
+    """Return the encoding in which `decode` reads data that begins with these bytes; raise the same errors."""
     return _marked(data)[1] or encoding or _decoded(data, "")[0]
 
 
