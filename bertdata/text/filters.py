@@ -74,7 +74,7 @@ def check(document: Document, config: FilterConfig) -> Drop | None:
 
     >>> table = Document("text:a", "text", "en", "", "", ["12.5 17.25 8 1 94"], [0])
     >>> check(table, FilterConfig())
-    Drop(reason='few letters', id='text:a', detail='letters 0.00 < 0.50')
+    Drop(reason='few letters', id='text:a', detail='letters 0.0000 < 0.5')
     """
     found = measures(document)
     characters, letters, digits, repeated = found.values()
@@ -83,22 +83,12 @@ def check(document: Document, config: FilterConfig) -> Drop | None:
     if config.max_characters and characters > config.max_characters:
         return Drop("too long", document.id, f"characters {characters} > {config.max_characters}")
     if letters < config.min_letters:
-        return Drop("few letters", document.id, f"letters {_compare(letters, '<', config.min_letters)}")
+        return Drop("few letters", document.id, f"letters {letters:.4f} < {config.min_letters}")
     if config.max_digits < 1 and digits > config.max_digits:
-        return Drop("many digits", document.id, f"digits {_compare(digits, '>', config.max_digits)}")
+        return Drop("many digits", document.id, f"digits {digits:.4f} > {config.max_digits}")
     if config.max_repeated < 1 and repeated > config.max_repeated:
-        return Drop("repeated sentences", document.id, f"repeated {_compare(repeated, '>', config.max_repeated)}")
+        return Drop("repeated sentences", document.id, f"repeated {repeated:.4f} > {config.max_repeated}")
     return None
-
-
-def _compare(value: float, sign: str, limit: float) -> str:
-    """Format a share and its limit with two decimals, or more if the two would look equal.
-
-    >>> _compare(0.314, "<", 0.5), _compare(0.4999, "<", 0.5)
-    ('0.31 < 0.50', '0.4999 < 0.5000')
-    """
-    decimals = next((n for n in range(2, 17) if f"{value:.{n}f}" != f"{limit:.{n}f}"), 17)
-    return f"{value:.{decimals}f} {sign} {limit:.{decimals}f}"
 
 
 class Grams:
@@ -218,11 +208,8 @@ def read_examples(name: str, path: str) -> Iterator[str]:
                 elif text.strip():
                     yield from _strings(json.loads(text))
             except (ValueError, RecursionError) as error:
-                raise UsageError(
-                    f"`exclude` {name}: line {number} can't be read ({error}): mend it, or leave it out",
-                    field="exclude",
-                    value=name,
-                ) from error
+                fault = f"`exclude` {name}: line {number} can't be read ({error}): mend it, or leave it out"
+                raise UsageError(fault, field="exclude", value=name) from error
 
 
 def _strings(value: Any) -> Iterator[str]:

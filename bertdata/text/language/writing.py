@@ -72,9 +72,6 @@ def language_of(counts: dict[str, int]) -> str:
 
     ``counts`` are those of `count_letters`. 30 % of Chinese, Japanese or Korean characters are enough, because one of them
     carries as much as several letters.
-
-    >>> language_of({"Hani": 1, "Jpan": 1, "Latn": 3}), language_of({"Latn": 3}), language_of({"Grek": 3})
-    ('ja', '', 'el')
     """
     total, han, kana = sum(counts.values()), counts.get("Hani", 0), counts.get("Jpan", 0)
     if han + kana > _LEAST_OF_CJK * total:
@@ -84,11 +81,7 @@ def language_of(counts: dict[str, int]) -> str:
 
 
 def keep_script(name: str, text: str) -> str:
-    """Return a text without the letters of other scripts.
-
-    >>> keep_script("Latn", "Apollo (Απόλλων) is a god.")
-    'Apollo () is a god.'
-    """
+    """Return a text without the letters of other scripts."""
     codes = _codes(text)
     scripts = _table().take(codes)
     kept = codes[(scripts == 0) | (scripts == _SCRIPTS.index(name))]
@@ -132,11 +125,7 @@ def _signs() -> npt.NDArray[np.int8]:
 
 
 def signs(texts: list[str]) -> npt.NDArray[np.int8]:
-    """Return for each text the number of traditional minus simplified characters [N], at most 127.
-
-    >>> signs(["们", "##們", "茶", "tea"]).tolist()
-    [-1, 1, 0, 0]
-    """
+    """Return for each text the number of traditional minus simplified characters [N], at most 127."""
     simplified, traditional = characters()
     sums = (sum((c in traditional) - (c in simplified) for c in text) for text in texts)
     return np.array([max(-127, min(127, each)) for each in sums], np.int8)

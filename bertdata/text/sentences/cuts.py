@@ -90,14 +90,9 @@ def missed(text: str, masked: str, language: str, offsets: list[int]) -> list[in
 
 
 def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
-    """Return where the sentence from `start` that sentencex ends at `end` ends, or 0 where it goes on.
+    """Return where the sentence from `start` that sentencex ends at `end`, behind the whitespace, ends, or 0 where it goes on.
 
-    Args:
-        text: The paragraph.
-        masked: The paragraph with its quotation marks and brackets blanked.
-        start: Where the sentence begins.
-        end: Where sentencex ends it, behind the whitespace.
-        language: ISO 639 code.
+    ``masked`` is the paragraph with its quotation marks and brackets blanked.
     """
     # `last` is the end of the words, and `after` the start of the next ones. Between them, `gap`
     # has the whitespace and the marks that were blanked in `masked`:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 
 from ...errors import UsageError
@@ -28,24 +27,18 @@ def _checked(name: str, function: Splitter) -> Splitter:
     """Return a user's function that is checked: its sentences, joined, equal the paragraph except for whitespace."""
 
     def split(paragraph: str, language: str) -> list[str]:
+        cause: Exception | None = None
         try:
             sentences = list(function(paragraph, language))
-            joined = "".join("".join(sentences).split())
+            is_same = "".join("".join(sentences).split()) == "".join(paragraph.split())
+            problem = "" if is_same else f"returns {sentences!r:.200}"
         except Exception as error:  # whatever it raises, the paragraph is what its author needs to see
-            raise refused(f"raises {type(error).__name__}: {error}", paragraph, language) from error
-        unspaced = "".join(paragraph.split())
-        if joined != unspaced:
-            same = len(os.path.commonprefix([joined, unspaced]))
-            has, wants = joined[same : same + 20], unspaced[same : same + 20]
-            raise refused(f"returns {has!r} instead of {wants!r}", paragraph, language)
+            problem, cause = f"raises {type(error).__name__}: {error}", error
+        if problem:
+            where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"
+            rule = "its sentences, joined, must equal the paragraph except for whitespace"
+            fault = f"`sentence_splitter` {name} {problem}, {where}: {rule}"
+            raise UsageError(fault, field="sentence_splitter", value=name) from cause
         return [sentence for text in sentences if (sentence := text.strip())]
-
-    def refused(what: str, paragraph: str, language: str) -> UsageError:
-        where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"
-        return UsageError(
-            f"`sentence_splitter` {name} {what}, {where}: its sentences, joined, must equal the paragraph except for whitespace",
-            field="sentence_splitter",
-            value=name,
-        )
 
     return split

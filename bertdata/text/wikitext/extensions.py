@@ -140,11 +140,7 @@ class _Scan:
 
 
 def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) -> str:
-    """Return the replacement of a tag with content.
-
-    >>> _what_is_left("poem", "", "a<!-- x -->\\nb", Formulas()), _what_is_left("gallery", "", "a.jpg", Formulas())
-    ('<div>a</div><div>b</div>', '<hr>')
-    """
+    """Return the replacement of a tag with content."""
     if name == "nowiki" or (name in ("syntaxhighlight", "source") and _INLINE.search(attributes)):
         return shield(content)
     if name in _FORMULAS:

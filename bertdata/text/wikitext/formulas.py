@@ -37,9 +37,6 @@ def figures_of_tags(text: str) -> str:
     """Return wikitext with numbers in ``<sup>`` and ``<sub>`` raised and lowered; letters, as in ordinals, keep their tags.
 
     A raised number after a Chinese or Japanese end mark is a footnote mark, and is removed.
-
-    >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup>, 1<sup>st</sup>"), figures_of_tags("茶。<sup>2</sup>")
-    ('10⁻⁶ m², 1<sup>st</sup>', '茶。')
     """
     return _FIGURES.sub(_script, _NOTE.sub("", text)) if "<" in text else text
 

@@ -41,20 +41,12 @@ _SECOND_STOP = re.compile(rf"([.!?。！？])([^\S{VANISHED}]*{VANISHED}\s*)([.�
 
 
 def part_labels(line: str) -> str:
-    """Put a space between an address and a label in italics or bold, because its apostrophes end the address.
-
-    >>> part_labels("see [//x.org''Title''] here")
-    "see [//x.org ''Title''] here"
-    """
+    """Put a space between an address and a label in italics or bold, because its apostrophes end the address."""
     return _ITALIC_LABEL.sub(r"\1 ", line)
 
 
 def _drop_addresses(line: str) -> str:
-    """Keep the labels of external links; a link without a label is a footnote mark.
-
-    >>> _drop_addresses("see [https://x.org the site] or [//x.org], a[0] and http://y.org")
-    'see the site or \\x1f, a[0] and http://y.org'
-    """
+    """Keep the labels of external links; a link without a label is a footnote mark."""
     end = line.rfind("]") + 1  # skip brackets that are never closed, which are slow to match
     return _LINK.sub(lambda link: link[1] or VANISHED, line[:end]) + line[end:]
 
@@ -85,12 +77,8 @@ def _tag(match: re.Match[str]) -> str:
 def _close_gaps(text: str, templates_on: bool) -> str:
     """Remove the remains of dropped text: empty brackets, a space before a comma, and with templates a comma before another stop.
 
-    >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old).", False), _close_gaps("il dit\\x1f : oui", False)
-    ('Rome  is, well, (old).', 'il dit : oui')
     >>> _close_gaps("tea, \\x1f, milk (hot; \\x1f)", True), _close_gaps("tea, \\x1f, milk (hot; \\x1f)", False)
     ('tea, milk (hot)', 'tea,, milk (hot;)')
-    >>> _close_gaps("Tea is hot.\\x1f. Milk", True)
-    'Tea is hot. Milk'
     """
     if FOOTNOTE in text:
         text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)

@@ -28,11 +28,7 @@ _CLOSING = re.compile(r"\]\]+")
 
 
 def _trick(target: str) -> str:
-    """Return the implied label of ``[[target|]]``.
-
-    >>> _trick("Boston (band)"), _trick("Boston, Texas"), _trick(":Help:Links")
-    ('Boston', 'Boston', 'Links')
-    """
+    """Return the implied label of ``[[target|]]``."""
     name = target.rpartition(":")[2].strip()
     bracket = max(name.rfind("("), name.rfind("（"), 0)
     short = name[:bracket] if name.endswith((")", "）")) else name.partition(", ")[0]
@@ -40,11 +36,7 @@ def _trick(target: str) -> str:
 
 
 def _words(content: str, names: Mapping[str, int] | None = None) -> str | None:
-    """Return the words of ``[[content]]``, a mark for a file, or None for a category, which removes the space before it.
-
-    >>> _words("fr:Rome"), _words("fr:Rome|in French")
-    (None, 'in French')
-    """
+    """Return the words of ``[[content]]``, a mark for a file, or None for a category, which removes the space before it."""
     target, bar, label = content.partition("|")
     if ":" in target:
         kind = namespace(target, names)

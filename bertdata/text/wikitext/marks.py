@@ -29,11 +29,7 @@ _STAND_IN = re.compile(f"[{''.join(_TO_MARKUP)}]")
 
 
 def clean_input(text: str) -> str:
-    """Remove the characters reserved by this package, and carriage returns.
-
-    >>> clean_input("a\\r\\nb\\x02")
-    'a\\nb'
-    """
+    """Remove the characters reserved by this package, and carriage returns."""
     for char in _REMOVED:  # most pages have none: searching for each is much faster than a regular expression
         if char in text:
             text = text.replace(char, "")
@@ -41,11 +37,7 @@ def clean_input(text: str) -> str:
 
 
 def as_text(words: str) -> str:
-    """Return words shielded so that they do not start a list, table or preformatted line.
-
-    >>> as_text(" label") == SHIELD + " label", as_text("label")
-    (True, 'label')
-    """
+    """Return words shielded so that they do not start a list, table or preformatted line."""
     return SHIELD + words if words[:1] in LINE_MARKUP else words
 
 

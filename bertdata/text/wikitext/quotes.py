@@ -66,10 +66,6 @@ def _apostrophe(parts: list[str], lengths: list[int]) -> int | None:
 
 
 def is_heading(line: str) -> bool:
-    """Return True for a short bold line that is not a sentence.
-
-    >>> [is_heading(line) for line in ("'''Futsal'''", "<b>Rules</b><br>", "'''It ends.'''", "'''Tea''' is hot")]
-    [True, True, False, False]
-    """
+    """Return True for a short bold line that is not a sentence."""
     bold = _BOLD.fullmatch(line) if len(line) < 2 * _MAX_HEADING else None
     return bold is not None and len(bold[1]) <= _MAX_HEADING and not ENDED.search(bold[1])

@@ -41,7 +41,7 @@ EXPECTED = {
 REASONS = {
     "lua": "needs Lua",
     "braucht lua": "needs Lua",
-    "fakt": "needs Wikidata",
+    "fakt": "uses {{#statements:}}",
     "fehlt": "not in the dump",
     "gerechnet": "calls a template by a computed name",
     "offen": "unbalanced or too deep braces",

@@ -59,8 +59,8 @@ def test_the_last_file_comes_first() -> None:
 FAULTS = [
     ('[templates]\na = "{{{1}"', "'a'.*braces without a partner"),
     ('[templates]\na = "{{{1}}} }}"', "'a'.*braces without a partner"),
-    ('[templates]\na = "{{#nosuch:x}}"', "'a'.*unknown function {{#nosuch:}}; there are #chem"),
-    ('[templates]\na = "{{nosuch}}"', "'a'.*calls {{nosuch}}, which is not in the table"),
+    ('[templates]\na = "{{#nosuch:x}}"', "'a'.*calls {{#nosuch:}}, which does not exist"),
+    ('[templates]\na = "{{nosuch}}"', "'a'.*calls {{nosuch}}, which does not exist"),
     ("[templates]\na = 1", "'a'.*must be a string"),
     ('[templates]\n"a|b" = "x"', "'a|b'.*no name"),
     ('footnotes = "a"', "footnotes must be a list"),

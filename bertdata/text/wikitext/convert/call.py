@@ -42,11 +42,7 @@ class Call:
 
 
 def read_amount(text: str) -> Amount | None:
-    """Read a number; one of four digits or more is written in groups of three.
-
-    >>> read_amount("1,234.5"), read_amount("1+1/2").shown, read_amount("many")
-    (Amount(value=1234.5, digits=1.0, shown='1,234.5', fraction=False), '1 1⁄2', None)
-    """
+    """Read a number; one of four digits or more is written in groups of three."""
     text = text.strip().replace("&minus;", "-").replace("−", "-")
     if len(text) > _MAX_NUMBER:
         return None
@@ -71,11 +67,7 @@ def read_amount(text: str) -> Amount | None:
 
 
 def power_of_ten(power: int) -> str:
-    """Return the factor of a number in scientific notation, as wikitext.
-
-    >>> power_of_ten(-7)
-    '×10<sup>−7</sup>'
-    """
+    """Return the factor of a number in scientific notation, as wikitext."""
     return f"×10<sup>{power}</sup>".replace("-", "−")
 
 

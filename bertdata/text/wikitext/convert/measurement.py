@@ -228,11 +228,7 @@ def _is_one(amount: Amount) -> bool:
 
 
 def digits_for(value: float, figures: int) -> int:
-    """Return the decimal place that leaves ``value`` with ``figures`` significant figures.
-
-    >>> digits_for(184.3, 2), digits_for(0.4536, 2), digits_for(99.97, 3)
-    (-1, 2, 1)
-    """
+    """Return the decimal place that leaves ``value`` with ``figures`` significant figures."""
     return figures - 1 - _magnitude(value)
 
 
@@ -241,11 +237,7 @@ def _magnitude(value: float) -> int:
 
 
 def round_number(value: float, digits: int) -> float:
-    """Round half away from zero, like the template: 2e-14 corrects small binary values, but not those from 256 on.
-
-    >>> round_number(-2.05, 1), round_number(288.45, 1), round_number(1435.0, -2)
-    (-2.1, 288.4, 1400.0)
-    """
+    """Round half away from zero, like the template: 2e-14 corrects small binary values, but not those from 256 on."""
     digits = max(-_MAX_DIGITS, min(_MAX_DIGITS, digits))
     if digits >= 0:
         return math.copysign(float(f"{abs(value) + min(1.0, abs(value)) * _ROUNDING_OFFSET:.{digits}f}"), value)
@@ -273,11 +265,7 @@ def write_number(value: float, digits: int, powers: bool = False) -> str:
 
 
 def spell_number(shown: str) -> str:
-    """Return a number in words; return anything that is not an integer or a decimal unchanged.
-
-    >>> spell_number("1,232"), spell_number("21.5"), spell_number("1⁄2")
-    ('one thousand two hundred and thirty-two', 'twenty-one point five', '1⁄2')
-    """
+    """Return a number in words; return anything that is not an integer or a decimal unchanged."""
     whole, point, part = shown.replace(",", "").removeprefix("−").partition(".")
     if not (whole.isdecimal() and len(whole) <= 12 and (part.isdecimal() or not point)):
         return shown

@@ -48,11 +48,7 @@ class Unit:
         return self.scale / value if "inverse" in self.flags else (value - self.zero) / self.scale
 
     def word(self, *, symbol: bool, singular: bool = False, american: bool = False) -> str:
-        """Return the symbol as wikitext, with nonbreaking spaces, or the name.
-
-        >>> find_unit("km/h").word(symbol=False, american=True), find_unit("km/h").word(symbol=True)
-        ('kilometers per hour', 'km/h')
-        """
+        """Return the symbol as wikitext, with nonbreaking spaces, or the name."""
         word = self.symbol if symbol else self.name if singular else self.plural
         word = _american(word) if american else word
         return _SQUARE_OR_CUBE.sub(r"<sup>\g<0></sup>", word.replace(" ", "\u00a0")) if symbol else word
@@ -246,9 +242,6 @@ def default_outputs(unit: Unit, value: float) -> list[str]:
     """Return the codes of the default outputs for ``value`` in ``unit``.
 
     A unit that is a multiple, such as a million, is converted to a multiple.
-
-    >>> default_outputs(find_unit("m"), 1.8), default_outputs(find_unit("nmi"), 3), default_outputs(find_unit("Tcuft"), 4)
-    (['ftin'], ['km', 'mi'], ['e9m3'])
     """
     if 0 < value < unit.below[0]:
         return [unit.below[1]]

@@ -111,11 +111,7 @@ class _Scan:
 
 
 def scan(text: str) -> list[Span]:
-    """Return the outermost spans of ``text``, in order.
-
-    >>> [(span.kind, len(span.children)) for span in scan("{{a|{{b}}}} {{{c}}} }} {{d")]
-    [(2, 1), (3, 0), (0, 0), (0, 0)]
-    """
+    """Return the outermost spans of ``text``, in order."""
     scanner = _Scan()
     done = 0
     for match in _OPENING.finditer(text):
@@ -180,11 +176,7 @@ def _keyed(pieces: list[str | Node]) -> Argument:
 
 
 def title(text: str, span: Span) -> str:
-    """Return the normalized name of a call; a name with a colon is a parser function.
-
-    >>> [title(text, scan(text)[0]) for text in ("{{Nihongo_foot |x}}", "{{Modèle:A}}", "{{subst:b}}", "{{ #IF: x|y}}")]
-    ['nihongo foot', 'a', 'b', '#if:']
-    """
+    """Return the normalized name of a call; a name with a colon is a parser function."""
     start = span.start + 2
     end = span.children[0].start if span.children else span.end - 2
     if end - start > _MAX_NAME:

@@ -67,10 +67,8 @@ class _Expander:
         if body is None:
             self.lost.append(name)
             return VANISHED
-        return body.mark or self.known(text, span, name)
-
-    def known(self, text: str, span: Span, name: str) -> str:
-        """Return the text of a known call."""
+        if body.mark:
+            return body.mark
         if self.left < 0:  # the page has reached its limit
             return self.drop(name + ":" if name in VARIABLES and name in self.table.functions else name)
         shown = self.node(node(text, span), {})
@@ -154,16 +152,12 @@ class _Expander:
             positional = [arguments.pop(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
             shown = MODULES[name](positional, arguments, self.page.language)
         else:
-            shown = FUNCTIONS[name](self.arguments(call, frame))
+            page, show = self.page, lambda parts: self.show(parts, frame)
+            shown = FUNCTIONS[name](Arguments(call.arguments, show, page.title, page.language, self.table.languages))
         if shown is None:
             return self.drop(frame.get("0", call.name))
         self.left -= (_MODULE_COST if name in MODULES else _FUNCTION_COST) + len(shown)
         return VANISHED if not shown or shown.isspace() else shown
-
-    def arguments(self, call: Call, frame: Frame) -> Arguments:
-        """Return the arguments of a function, expanded on access."""
-        page = self.page
-        return Arguments(call.arguments, lambda parts: self.show(parts, frame), page.title, page.language, self.table.languages)
 
     def collect(self, arguments: Sequence[Argument], frame: Frame) -> Frame:
         """Return the arguments of a call by number and name; ``{{{...}}}`` passes on those of the frame."""

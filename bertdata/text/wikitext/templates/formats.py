@@ -46,11 +46,7 @@ _NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
 
 
 def write_date(year: str, month: str, day: str, language: str) -> str:
-    """Write the given parts of a date in the usual order of a language; the month may be a number or a name.
-
-    >>> write_date("1981", "7", "16", "es"), write_date("1981", "07", "", "ja"), write_date("1950", "3", "1", "en")
-    ('16 de julio de 1981', '1981年7月', 'March 1, 1950')
-    """
+    """Write the given parts of a date in the usual order of a language; the month may be a number or a name."""
     names = _NAMES_OF.get(language, ([], []))[bool(day)]
     if month.isdecimal() and 1 <= int(month[:4]) <= len(names):
         month = names[int(month[:4]) - 1]
@@ -71,9 +67,6 @@ def format_date(form: str, text: str, language: str) -> str | None:
     """Write a date in MediaWiki's format letters; names of days and short names of months are in English only.
 
     Return None for a missing or unreadable date and for unknown letters.
-
-    >>> format_date('"on" l', "1 May 2020", "en"), format_date("j F", "1 May 2020", "fr"), format_date("D", "1 May 2020", "fr")
-    ('on Friday', '1 mai', None)
     """
     moment = _read_date(" ".join(text.split())) if len(text) + len(form) < _MAX_CHARACTERS else None
     if moment is None:
@@ -106,11 +99,7 @@ def _read_date(text: str) -> date | None:
 
 
 def format_number(number: str, language: str) -> str:
-    """Format ``number`` like ``{{formatnum:}}`` in ``language``; return anything that is not a number unchanged.
-
-    >>> format_number("1234567.891", "en"), format_number("1234", "es"), format_number("1234", "fa"), format_number("many", "en")
-    ('1,234,567.891', '1234', '۱٬۲۳۴', 'many')
-    """
+    """Format ``number`` like ``{{formatnum:}}`` in ``language``; return anything that is not a number unchanged."""
     match = _NUMBER.fullmatch(number)
     if match is None:
         return number
@@ -124,11 +113,7 @@ def format_number(number: str, language: str) -> str:
 
 
 def parse_number(number: str, language: str) -> str:
-    """Return ``number`` without separators and with a decimal point: ``{{formatnum:…|R}}``.
-
-    >>> parse_number("1,234.5", "en")
-    '1234.5'
-    """
+    """Return ``number`` without separators and with a decimal point: ``{{formatnum:…|R}}``."""
     separator, point = _SIGNS.get(language, [",", "."])
     number = number.translate(_LATIN) if language == "fa" else number
     return number.replace(separator, "").replace(point, ".").replace("−", "-")

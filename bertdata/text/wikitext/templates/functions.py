@@ -47,22 +47,14 @@ class Arguments:
 
 
 def _same(left: str, right: str) -> bool:
-    """Compare as numbers if both are numbers.
-
-    >>> _same("1.0", "1"), _same("a", "A")
-    (True, False)
-    """
+    """Compare as numbers if both are numbers."""
     if _NUMERIC.fullmatch(left) and _NUMERIC.fullmatch(right):
         return float(left) == float(right)
     return left == right
 
 
 def visible(text: str) -> str:
-    """Return wikitext without tags, hidden text and links to categories.
-
-    >>> visible("a[[Category:b]]<i title=c>[[d]]</i><span style='display:none'>e</span>")
-    'a[[d]]'
-    """
+    """Return wikitext without tags, hidden text and links to categories."""
     text = drop_boxes(text) if "display" in text else text
     return _TAG.sub("", _LINK.sub(lambda link: "" if namespace(link[1]) == CATEGORY else link[0], text))
 
@@ -131,15 +123,6 @@ def _formatnum(arguments: Arguments) -> str:
     return number if option == "NOSEP" else (parse_number if option == "R" else format_number)(number, arguments.language)
 
 
-def _plural(arguments: Arguments) -> str | None:
-    """Choose between two forms; languages with more forms are not supported."""
-    if len(arguments) > 3 or not _NUMERIC.fullmatch(arguments[0]):
-        return None
-    number = float(arguments[0])
-    singular = number == 1 or (number == 0 and arguments.language in ("fr", "pt-br", "hi"))
-    return arguments[1 if singular or len(arguments) < 3 else 2]
-
-
 def _padding(arguments: Arguments) -> str:
     fill = arguments[2] or "0"
     wanted = int(arguments[1]) if arguments[1].isdecimal() and len(arguments[1]) < 9 else 0
@@ -180,7 +163,6 @@ FUNCTIONS: dict[str, Shown] = {
     "ucfirst": lambda arguments: arguments[0][:1].upper() + arguments[0][1:],
     "padleft": lambda arguments: _padding(arguments) + arguments[0],
     "padright": lambda arguments: arguments[0] + _padding(arguments),
-    "plural": _plural,
     "#replace": _replace,
     "#if": _if,
     "#ifeq": _ifeq,

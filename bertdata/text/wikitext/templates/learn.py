@@ -29,8 +29,6 @@ _MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 10
 _MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki
 _WORD = re.compile(r"\w")
 _EDGE, _MAX_NAMESPACE = re.compile(r"\[\[|\]\]"), 60
-_WIKIDATA = ("wikidata", "wd", "wikibase", "property")
-
 _NOT_INCLUDED = re.compile(r"<!--.*?(?:-->|\Z)|<noinclude ?/>|<noinclude ?>.*?(?:</noinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
 _ONLY = re.compile(r"<onlyinclude ?>(.*?)(?:</onlyinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
 _INCLUDED = re.compile(r"</?includeonly ?/?>", re.IGNORECASE)
@@ -57,11 +55,7 @@ class Definition(NamedTuple):
 
 
 def redirect_target(text: str) -> str:
-    """Return the name of the template to which a page redirects, or "".
-
-    >>> redirect_target("#REDIRECT [[Template:Nb people]] {{R}}"), redirect_target("text")
-    ('nb people', '')
-    """
+    """Return the name of the template to which a page redirects, or ""."""
     if not is_redirect(text):
         return ""
     return normalize(text.partition("[[")[2].partition("]]")[0].partition("|")[0].partition("#")[0])
@@ -93,16 +87,12 @@ def compile_definition(text: str) -> Definition:
             calls.add(node.name)
             needed.update([node.name] if always else [])
         elif node.name[:-1] not in FUNCTIONS and always:
-            reasons.append(_reason(node))
+            reasons.append("needs Lua" if node.name == "#invoke:" else f"uses {{{{{node.name}}}}}")
     return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed))
 
 
 def _transcluded(text: str) -> str:
-    """Return the part of a template page that a call shows, without checks of parameters.
-
-    >>> _transcluded("<noinclude>a</noinclude>b<includeonly>{{{|subst:}}}c</includeonly><!-- -->{{#invoke:Check for x|{{{1}}}}}")
-    'bc'
-    """
+    """Return the part of a template page that a call shows, without checks of parameters."""
     only = _ONLY.findall(text)
     text = _SUBST.sub("", _INCLUDED.sub("", _NOT_INCLUDED.sub("", "".join(only) if only else text)))
     if _CHECK.search(text):
@@ -113,11 +103,7 @@ def _transcluded(text: str) -> str:
 
 
 def _without_categories(text: str) -> str:
-    """Return wikitext without links to categories, which show nothing, with the calls in them.
-
-    >>> _without_categories("a[[Category:{{#invoke:M|[[f]]}}]]b[[c]]")
-    'ab[[c]]'
-    """
+    """Return wikitext without links to categories, which show nothing, with the calls in them."""
     parts: list[str] = []
     done = depth = start = 0
     for edge in _EDGE.finditer(text):
@@ -142,14 +128,6 @@ def _is_computed(text: str, span: Span) -> bool:
     if span.kind != CALL or not span.children:
         return False
     return "|" not in text[span.start : span.children[0].start] and not title(text, span).endswith(":")
-
-
-def _reason(function: Call) -> str:
-    """Return why a function cannot be used."""
-    module = str(function.arguments[0][1]).strip().lower() if function.arguments else ""
-    if function.name in ("#property:", "#statements:") or (function.name == "#invoke:" and module.startswith(_WIKIDATA)):
-        return "needs Wikidata"
-    return "needs Lua" if function.name == "#invoke:" else f"uses {{{{{function.name}}}}}"
 
 
 def link(definitions: Mapping[str, Definition], names: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -198,14 +176,7 @@ class Survey:
 
 
 def survey(wikitext: str, table: Templates, counts: Survey) -> None:
-    """Count the outermost calls on lines of prose: not in lists, headings or tables, and with a word next to the calls.
-
-    >>> from bertdata.text.wikitext import load_templates
-    >>> counts = Survey()
-    >>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{no such box}}\\n* a {{list}}", load_templates("en"), counts)
-    >>> counts.unknown, counts.alone
-    (Counter({'tea': 1}), Counter({'no such box': 1}))
-    """
+    """Count the outermost calls on lines of prose: not in lists, headings or tables, and with a word next to the calls."""
     text = drop_tables(resolve_extensions(clean_input(wikitext)))
     calls = [span for span in scan(text) if span.kind == CALL]
     pieces: list[str] = []

@@ -22,41 +22,25 @@ Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]
 
 
 def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Convert with symbols, which are the same in most languages; write numbers in the wiki's language.
-
-    >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
-    '1.234,5 km (767,1 mi)'
-    """
+    """Convert with symbols, which are the same in most languages; write numbers in the wiki's language."""
     shown = convert(arguments, options, abbreviate=True)
     return shown and _NUMBER.sub(lambda number: format_number(number[0].replace(",", ""), language), shown)
 
 
 def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Join the nonblank arguments after the first, which is the separator.
-
-    >>> _join([", ", "a", " ", "b "], {}, "en")
-    'a, b'
-    """
+    """Join the nonblank arguments after the first, which is the separator."""
     separator, *items = arguments or [""]
     return separator.join(item.strip() for item in items if item.strip())
 
 
 def _date(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Write a date in the order of the wiki's language.
-
-    >>> _date(["1981", "7", "16"], {}, "de")
-    '16. Juli 1981'
-    """
+    """Write a date in the order of the wiki's language."""
     year, month, day, *_ = (*(argument.strip() for argument in arguments), "", "", "")
     return write_date(year, month, day, language) or None
 
 
 def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Join English sounds into a transcription.
-
-    >>> _ipac(["lang", "ˈ", "æ", "l", "b", "@"], {}, "en")
-    'English: /ˈælbə/'
-    """
+    """Join English sounds into a transcription."""
     sounds = [sound.strip() for sound in arguments]
     before = ""
     while sounds and sounds[0].lower() in _TABLES["labels"]:
@@ -90,11 +74,7 @@ def _road(arguments: Sequence[str], options: Mapping[str, str], language: str) -
 
 
 def _section(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Write a link to sections of a page.
-
-    >>> _section(["Tea", "Uses"], {}, "en"), _section(["", "A", "B", "C"], {}, "en")
-    ('Tea § Uses', '§§ A, B, and C')
-    """
+    """Write a link to sections of a page."""
     page, *names = [argument.strip() for argument in arguments] or [""]
     names = list(filter(None, names))
     listed = " and ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + f", and {names[-1]}"

@@ -104,11 +104,7 @@ def _fault(file: str, name: object, fault: str) -> UsageError:
 
 
 def _names(key: str) -> list[str]:
-    """Split a key into template names.
-
-    >>> _names("Nowrap | no_wrap")
-    ['nowrap', 'no wrap']
-    """
+    """Split a key into template names."""
     return [" ".join(name.replace("_", " ").lower().split()) for name in key.split(" | ")]
 
 
@@ -157,11 +153,8 @@ def _check(table: Templates, file: str, name: str, body: str) -> None:
         raise _fault(file, name, "braces without a partner")
     for node, _ in walk(_parsed(body).parts):
         if isinstance(node, Call) and table.lookup(node.name) is None:
-            if node.name.endswith(":"):
-                known = ", ".join(sorted(name for name in table.functions if name[0] == "#"))
-                raise _fault(file, name, f"unknown function {{{{{node.name}}}}}; there are {known}")
-            more = did_you_mean(node.name, table.bodies)
-            raise _fault(file, name, f"calls {{{{{node.name}}}}}, which is not in the table{more}")
+            known = [f"{function}:" for function in table.functions] if node.name.endswith(":") else table.bodies
+            raise _fault(file, name, f"calls {{{{{node.name}}}}}, which does not exist{did_you_mean(node.name, known)}")
 
 
 def _with(table: Templates, read: Templates) -> Templates:
