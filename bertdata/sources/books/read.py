@@ -6,6 +6,7 @@ A book is one document: the text is decoded, license and apparatus are dropped, 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -54,12 +55,12 @@ def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: i
     elif archives.is_archive(part.name):
         for member in archives.read_archive(part, "books", _BOOK_SUFFIXES, max_bytes):
             if isinstance(member, archives.Member):
-                yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
+                yield from _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
             else:
                 yield member
     else:
         with open_file(part.path) as file:
-            yield _from_file(part.name, file, reading, max_bytes)
+            yield from _from_file(part.name, file, reading, max_bytes)
 
 
 def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "keep") -> list[str]:
@@ -69,32 +70,42 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
     Raise UsageError if the file is not a text file or an EPUB, StorageError if it cannot be opened.
     """
     with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
-        book = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _MAX_BOOK_BYTES)
+        *missing, book = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _MAX_BOOK_BYTES)
     if isinstance(book, Reject):
         raise UsageError(f"{path} is {book.reason}: {book.where}: use a .txt or .epub book")
+    for reject in missing:
+        warnings.warn(f"{path}: {reject}", stacklevel=2)
     return book.paragraphs if isinstance(book, Prose) else []
 
 
-def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Prose | Drop | Reject:
+def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Iterator[Prose | Drop | Reject]:
+    """Yield a book, or a reject for it. If an EPUB lacks pages, yield a reject for them before the rest of the book."""
     id, stem = _id(name)
     if not name.lower().endswith(".epub"):
         data = file.read(max_bytes + 1)
         if len(data) > max_bytes:
-            return Reject(id, "too-large", f"{name}: more than {max_bytes} bytes")
+            yield Reject(id, "too-large", f"{name}: more than {max_bytes} bytes")
+            return
         text = decode_or_reject(data, reading.encoding, id, name)
-        return text if isinstance(text, Reject) else _from_text(id, name, text, reading, stem)
+        yield text if isinstance(text, Reject) else _from_text(id, name, text, reading, stem)
+        return
     try:
         epub = read_epub(file, max_bytes)
     except Unreadable as error:
-        return Reject(id, error.reason, f"{name}: {error}")
+        yield Reject(id, error.reason, f"{name}: {error}")
+        return
+    if epub.missing:
+        where = f"{name}: {len(epub.missing)} of its pages are not in it, such as {epub.missing[0]}"
+        yield Reject(f"{id}#{epub.missing[0]}", "damaged", where)
     sizes = [sum(map(len, passage.lines)) * (1 if passage.verse else -1) for passage in epub.passages]
     keep_verse = reading.verse == "keep" or (reading.verse == "auto" and sum(sizes) > 0)
     kept = [passage for passage in epub.passages if keep_verse or not passage.verse]
     parts = Parts([""], [text for passage in kept for line in passage.lines for text in (line, "")])
     if reject := _check_lines(id, name, len(parts.body), sum(map(len, parts.body))):
-        return reject
+        yield reject
+        return
     paragraphs, language = clean_parts(parts, reading._replace(verse="keep")), epub.language.partition("-")[0].lower()
-    return _book(id, epub.title or stem, language, "", paragraphs)
+    yield _book(id, epub.title or stem, language, "", paragraphs)
 
 
 def _from_text(

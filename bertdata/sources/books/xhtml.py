@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from functools import cached_property
-from html.parser import HTMLParser
-from itertools import accumulate
+from itertools import islice
 from typing import Any, NamedTuple
 
+from lxml import etree
+
 from ..lines import CJK, drop_controls, fold_case, join_lines, one_line
-from .blocks import Block, is_paragraph
 from .headings import words
-from .marks import Initial, Styles, Tag, is_back_link, is_hidden, is_note_mark, join_initial, picture_initial, written_initial
+from .marks import Initial, Notes, find_initial, is_hidden, is_note_mark, join_initial
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_VOID = _words("br hr img input link meta col area base embed param source track wbr")
-_INLINE = _words("a abbr b big cite em font i small span strong sub sup tt u")
-_BLOCKS = _words(
-    "html body p div section article blockquote pre hr header footer main address center fieldset details summary li dd dt td th "
-    "tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
-)
-_DROPPED = _words(
-    "head title script style table ul ol dl figure figcaption nav h1 h2 h3 h4 h5 h6 hgroup svg math audio video object form "
-    "select button template noscript rt rp aside"
-)
 _HEADINGS = _words("h1 h2 h3 h4 h5 h6 title subtitle chapter-title chaptertitle")
+_LISTS = _words("table ul ol dl h1 h2 h3 h4 h5 h6")
+_CONTAINERS = _LISTS | _words(
+    "div section article blockquote pre header footer main address center fieldset details summary figure nav aside svg"
+)
+_BLOCKS = _CONTAINERS - _words("nav aside svg") | _words("html body p hr li dd dt td th tr")
+_DROPPED = _LISTS | _words(
+    "head figcaption nav hgroup svg math audio video object form select button template noscript rt rp aside"
+)
 # Values of epub:type, role and the guide's types for pages and sections, and classes for parts of a page.
 SKIPPED_PAGES = _words(
     "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
@@ -39,25 +36,34 @@ SKIPPED_PAGES = _words(
 _AMBIGUOUS = _words(  # authors also use these classes for chapters and for the page as a whole
     "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
 )
-_NO_PROSE = _AMBIGUOUS | _words("pagebreak pagenum pageno pg-boilerplate pgheader transnote tnote noteref fnanchor")
-_NOTE_CLASS = re.compile(r"(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d].*|text|body|para|link|anchor|call|mark|ref.*)?")
-_VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
+_NO_PROSE = _words("pagebreak pagenum pageno pg-boilerplate pgheader transnote tnote noteref fnanchor")
+_NOTE_CLASS = re.compile(
+    r"(?<!\S)(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d]\S*|text|body|para|link|anchor|call|mark|ref\S*)?(?!\S)"
+)
+_VERSE = _words("pre poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _NOTES_HEADING = re.compile(  # after `fold_case`
     rf"[\W\d]{{0,9}}(?:{words('note_headings')})(?: zum .{{1,40}}| zu .{{1,40}}| \d{{1,3}})?[\W\d]{{0,9}}"
 )
+_ARROW = re.compile(r"\W{0,3}[↩↑⇑⤴←^▲△]\W{0,3}")  # of a link from a note to its mark
 _NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")
+_NEAR_MARK = re.compile(r"\s{0,9}\[\s?\0+\s?\]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])")  # brackets and space around it
+_BEHIND_STOP = re.compile(r"(?<=[.!?…])\0+(?=[^\W\d_])")
+_RAISED_DIGITS = re.compile(r"(?<=[.,;:!?…”’»\"])[¹²³⁰⁴-⁹]{1,3}(?!\w)")
+_CJK = re.compile(f"[{CJK}]")
 _MIN_LINKS = 3  # of a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
-_MAX_INLINE_PARTS, _MAX_INLINE_CHARACTERS = 12, 60  # of a note mark, an initial or hidden text
+_MAX_INLINE_TAGS, _MAX_INLINE_CHARACTERS = 6, 60  # of a note mark, an initial or hidden text
 _MAX_HEADING_CHARACTERS = 200
-_MAX_OPEN_CHARACTERS = 4000  # of a paragraph, before its beginning is put away
-# A malformed tag, whose last quotation mark is missing: a `>` follows, and no `" >` that could end the value.
-_UNQUOTED = re.compile(
-    r"""<([A-Za-z][\w:.-]*)(?![\w:.-])((?:[^<>"']|"[^"<>]*"|'[^'<>]*')*)["'][^<>"']*>(?![^<"']{0,999}["'][^<>"']{0,999}>)"""
+# A comment or code; without an end, it must not hide the rest of the page.
+_OPAQUE = re.compile(
+    r"<(?:(!--)|(?:script|style)\b[^<>]*(?<!/)>)(.*?)(?:(?(1)-->|</(?:script|style)\s*>)|(\Z))", re.IGNORECASE | re.DOTALL
 )
-_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_CODE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|[^<]|<(?![A-Za-z/!]))*""")  # up to the next tag that is not quoted
+# A tag whose last quotation mark is missing, which would hide the rest of the page.
+_UNQUOTED = re.compile(r"""<([A-Za-z][^\s<>/]*)(?![^<>"']*(?:(?:"[^"<]*"|'[^'<]*')[^<>"']*)*>)[^<>]*>""")
+_BODY, _NO_TAG = re.compile("<body", re.IGNORECASE), re.compile(r"</(?:body|html)[^<>]*>|<!\[CDATA\[|\]\]>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([A-Za-z]\w*)(?![^<>]*/>)")
 
 
 class Passage(NamedTuple):
@@ -67,214 +73,168 @@ class Passage(NamedTuple):
     verse: bool
 
 
-def parse(markup: str) -> list[Tag | str]:
-    """Return the tags and the text between them, without comments and declarations, in linear time.
+def parse(markup: str) -> Any:
+    """Return the elements of a page or of another file as a tree. Raise ValueError if they are nested too deeply.
 
-    Only HTML's own character references are expanded. Entities and inclusions that a file defines are left as they are.
+    Entities that the file defines are not expanded, and nothing that it refers to is read.
     """
-    markup = drop_controls(markup)
-    # html.parser looks for the end of each comment and each tag in all of the rest. So remove those without an end first.
-    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>")):
-        last = max(0, markup.rfind(closing))
-        markup = markup[:last] + markup[last:].replace(opening, "")
-    markup = _COMMENT.sub("", _CDATA.sub(lambda part: html.escape(part[1]), markup)).replace("<![", "<!")
-    last = markup.rfind(">") + 1
-    parser = _Parser()
-    parser.feed(_UNQUOTED.sub(r"<\1\2>", markup[:last]) + re.sub("<[A-Za-z/!?][^<]*", "", markup[last:]))
-    parser.close()
-    return parser.parts
+    markup = _OPAQUE.sub(
+        lambda part: "" if part[3] is None else part[2] if part[1] else _CODE.sub("", part[2], count=1), drop_controls(markup)
+    )
+    body = _BODY.search(markup)
+    markup = _UNQUOTED.sub(r"<\1>", _NO_TAG.sub("", markup[body.start() :] if body else f"<body>{markup}"))
+    # If an end is missing, it is not known what the elements with this name contain.
+    tags = Counter((name.lower(), is_end) for is_end, name in _TAG.findall(markup))
+    if unclosed := [name for name in _CONTAINERS if tags[name, ""] > tags[name, "/"]]:
+        markup = re.sub(rf"(?i:</?(?:{'|'.join(unclosed)})\b[^<>]*>)", "<p>", markup)
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True)
+    root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
+    if any("depth" in entry.message for entry in parser.error_log.filter_from_level(etree.ErrorLevels.FATAL)):
+        raise ValueError("elements are nested more than 2,048 levels deep")
+    return root
 
 
-class _Parser(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[Tag | str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.parts.append(Tag(_plain(tag), {_plain(name): value or "" for name, value in reversed(attrs)}))
-
-    def handle_endtag(self, tag: str) -> None:
-        if _plain(tag) not in _VOID:
-            self.parts.append(Tag(_plain(tag), None))
-
-    def handle_data(self, data: str) -> None:
-        self.parts.append(data)
-
-    def set_cdata_mode(self, *_args: Any, **_options: Any) -> None:
-        """Read scripts as markup, which is dropped: an unclosed one must not hide the rest of the page."""
-
-
-def _plain(name: str) -> str:
-    return name.rpartition(":")[2]
-
-
-def is_link_list(parts: list[Tag | str]) -> bool:
+def is_link_list(root: Any) -> bool:
     """Return True if a page is a table of contents: more of its text is inside of links than outside."""
-    links = inside = outside = is_link = 0
-    for part in parts:
-        if isinstance(part, str):
-            size = len(part) - part.count(" ") - part.count("\n")
-            inside, outside = inside + size * is_link, outside + size * (1 - is_link)
-        elif part.name == "a":
-            is_link = int(part.get("href") != "")
-            links += is_link
-    return links >= _MIN_LINKS and inside > outside
+    inside, size = (len("".join("".join(texts).split())) for texts in (root.xpath(".//a[@href != '']//text()"), root.itertext()))
+    return len(root.xpath(".//a[@href != '']")) >= _MIN_LINKS and 2 * inside > size
 
 
 class Page:
-    """Read the tags of a page in order, and skip the elements without prose."""
+    """Read the elements of a page in order, and skip those without prose."""
 
-    def __init__(self, parts: list[Tag | str], name: str = "", styles: Styles | None = None) -> None:
-        body = next((at for at, part in enumerate(parts) if part[0] == "body" and isinstance(part, Tag)), 0)
-        self._parts, self._name, self._styles = parts[body:], name, styles or Styles()
-        self._ends: dict[int, int] = {}  # the end of each element by its start
-        starts = defaultdict[str, list[int]](list)
-        for at, part in enumerate(self._parts):
-            if isinstance(part, Tag) and part.attributes is not None:
-                starts[part.name].append(at)
-            elif isinstance(part, Tag) and starts[part.name]:
-                self._ends[starts[part.name].pop()] = at
-        # If an end is missing, it is not known what the elements with this name contain.
-        self._unclosed = {name for name, left in starts.items() if left}
-        self._beginning, self._text = list[str](), ""  # of the paragraph
+    def __init__(self, root: Any, notes: Notes) -> None:
+        self._root, self._notes = root, notes
+        self._text: list[str] = []  # of the paragraph
+        self._is_begun = self._is_note = self._may_be_note = False  # whether the paragraph has a word; and a note has a number
         self._initial: Initial | None = None  # before the text
         self._ids = set[str]()  # places in the book that name the text that follows
-        self._is_note = False  # whether the current paragraph is a note
-        self._notes, self._dropped_notes = -1, 0  # number of the first paragraph under a heading for notes
-        self._verse_end = self._pre_end = 0
+        self._level, self._section, self._dropped_notes = "", 0, 0  # tag of a heading for notes, first paragraph, notes under it
+        self._verse = [False]  # whether each open element is verse
         self.passages: list[Passage] = []
-        at = 0
-        while at < len(self._parts):
-            at = self._read_part(at, self._parts[at])
-        self._flush(at)
+        walker, is_skipped = etree.iterwalk(root, events=("start", "end")), False
+        for event, node in walker:
+            tag = node.tag.rpartition(":")[2]
+            if event == "start":
+                self._flush(tag)
+                if is_skipped := not self._enter(node, tag):
+                    walker.skip_subtree()
+                self._add("" if is_skipped else node.text)
+            else:
+                if not is_skipped:
+                    self._flush(tag)
+                    self._verse.pop()
+                is_skipped = False
+                self._add(node.tail)
+        self._flush("body")
         self._end_section()
 
-    def _read_part(self, at: int, part: Tag | str) -> int:
-        """Read a text, a tag, or an element that is skipped. Return the number of the part after it."""
-        if len(self._text) > _MAX_OPEN_CHARACTERS:  # otherwise, adding to it would take more than linear time
-            self._beginning.append(self._text[:-100])
-            self._text = self._text[-100:]
-        if isinstance(part, str):
-            self._text += part
-            self._ids = self._ids if part.isspace() else set()
-            return at + 1
-        end = self._ends.get(at, 0)
-        if part.name in _BLOCKS:
-            self._flush(at)
-        if part.attributes is None:
-            return at + 1
-        self._begin_with(picture_initial(part))
-        self._text += "\v" * (part.name == "br")
-        if part.name in _INLINE and end and self._skip_inline(at, end):
-            return end + 1
-        self._ids.update(self._places([part]))
-        kinds = set(f"{part.get('type')} {part.get('role')}".lower().replace("doc-", "").split())
-        classes = set(part.get("class").lower().split())
-        if part.name in ("html", "body"):
-            end, classes = len(self._parts), set()
-        reasons = kinds & SKIPPED_PAGES | (kinds | classes) & _NO_PROSE | {part.name} & _DROPPED
-        reasons |= set(filter(_NOTE_CLASS.fullmatch, kinds | classes))
-        end = 0 if part.name in self._unclosed and part.name not in ("html", "body") else end
-        is_sure = not reasons <= _AMBIGUOUS or not reasons.isdisjoint(kinds)
-        if end and reasons and (is_sure or self._prose_sizes[end] - self._prose_sizes[at] <= MAX_PROSE_CHARACTERS):
-            self._skip(self._parts[at:end], is_heading=not reasons.isdisjoint(_HEADINGS))
-            return end + 1
-        is_verse = part.name == "pre" or not _VERSE.isdisjoint(kinds | classes)
-        self._verse_end = max(self._verse_end, end * is_verse)
-        self._pre_end = max(self._pre_end, end * (part.name == "pre"))
-        return at + 1
-
-    def _skip(self, parts: list[Tag | str], *, is_heading: bool) -> None:
-        """Skip an element. A heading begins a section, and a picture may be an initial."""
-        text = one_line("".join(part for part in parts if isinstance(part, str)))
-        if is_heading and text:
-            self._end_section(begins_notes=_is_notes_heading(text))
-        for part in parts if not text else ():
-            self._begin_with(picture_initial(part) if isinstance(part, Tag) else None)
-
-    def _begin_with(self, initial: Initial | None) -> bool:
-        """Begin the paragraph with an initial unless text precedes it. Drop its copies."""
-        if not initial or self._beginning or re.search(r"\w", self._text):
+    def _enter(self, node: Any, tag: str) -> bool:
+        """Begin an element; return False if it is skipped."""
+        if tag not in _BLOCKS and self._skip_inline(node):
             return False
-        if self._initial:
-            return self._initial.letter[-1] == initial.letter[-1]
-        self._initial, self._text = initial._replace(opening=self._text.strip()), ""
+        kind = f"{node.get('epub:type', '')} {node.get('role', '')}".lower().replace("doc-", "")
+        style = f"{tag} {kind} {node.get('class', '') if tag != 'body' else ''}".lower()
+        kinds, names = _words(kind), _words(style)
+        is_dropped = tag in _DROPPED or not names.isdisjoint(_NO_PROSE) or not kinds.isdisjoint(SKIPPED_PAGES | _AMBIGUOUS)
+        if is_dropped or _NOTE_CLASS.search(style) or (not names.isdisjoint(_AMBIGUOUS) and _is_short(node)):
+            if not names.isdisjoint(_HEADINGS) and (text := one_line("".join(node.itertext()))):
+                is_below = "h1" <= self._level < tag <= "h6"  # a chapter in a section of notes
+                self._end_section(self._level if is_below else tag * _is_notes_heading(text))
+            return False
+        self._ids.update(_places(node))
+        self._may_be_note |= not self._is_begun and not self._ids.isdisjoint(self._notes.targets)
+        self._verse.append(self._verse[-1] or not _VERSE.isdisjoint(names))
+        self._add("\v" if tag == "br" else "")
         return True
 
-    def _places(self, tags: list[Tag]) -> set[str]:
-        return {f"{self._name}#{place}" for tag in tags for place in (tag.get("id"), tag.get("name")) if place}
-
-    def _skip_inline(self, at: int, end: int) -> bool:
+    def _skip_inline(self, node: Any) -> bool:
         """Skip an initial, a note mark or hidden text. Return False if the element is anything else."""
-        parts = self._parts[at:end] if end - at <= _MAX_INLINE_PARTS else []
-        tags = [part for part in parts if isinstance(part, Tag)]
-        text = "".join(part for part in parts if isinstance(part, str)).strip()
-        if not text or len(text) > _MAX_INLINE_CHARACTERS or any(tag.name not in _INLINE for tag in tags):
+        tags = list(islice(node.iter(), _MAX_INLINE_TAGS + 1))
+        text = "".join(islice(node.itertext(), 2 * _MAX_INLINE_TAGS)).strip()
+        if len(tags) > _MAX_INLINE_TAGS or len(text) > _MAX_INLINE_CHARACTERS:
             return False
-        if self._begin_with(written_initial(tags, text, self._styles)) or is_hidden(tags):
-            return True
-        before, after = self._text, self._parts[end + 1] if end + 1 < len(self._parts) else ""
-        after = after if isinstance(after, str) else ""
-        is_inside = before[-1:] + after[:1] in ("[]", "()") and (before[-1] == "[" or before[-2:-1].strip() != "")
-        if is_inside:  # the brackets are outside of the link
-            before, text, after = before[:-1], f"[{text}]", after[1:]
-        if not is_note_mark(tags, text, before, self._ids | self._places(tags), self._styles):
+        if not self._is_begun and (initial := find_initial(tags, text)):
+            if not self._initial:
+                self._initial, self._text = initial._replace(opening="".join(self._text).strip()), []
+                return True
+            if self._initial.letter[-1] == initial.letter[-1]:  # a copy of it
+                return True
+        if not text or is_hidden(tags):
+            return text != ""
+        before = "".join(self._text[-_MAX_INLINE_TAGS:])[-_MAX_INLINE_CHARACTERS:]
+        links = {tag.get("href").partition("#")[2] for tag in tags if "#" in tag.get("href", "")}
+        is_back = bool(links) and _ARROW.fullmatch(text) is not None
+        if not is_back and not is_note_mark(tags, text, before if self._is_begun else "", links, self._notes):
+            self._may_be_note |= not links.isdisjoint(self._notes.marks)
             return False
-        self._is_note |= is_back_link(tags, text) or not (self._beginning or before.strip(" \n\t[("))
-        if is_inside:
-            self._parts[end + 1] = after
-        self._text = before.rstrip() if after[:1] in tuple(".,;:!?)") else before
-        self._text += " " * (before[-1:] in tuple(".!?…") and after[:1].isupper())
+        if is_back or not self._is_begun:
+            self._is_note = True
+        else:
+            self._notes.marks.update(self._ids, *map(_places, tags))
+            self._notes.targets.update(links)
+        self._text.append("\0")
         return True
 
-    def _flush(self, at: int) -> None:
-        """End a paragraph before part `at`."""
-        text, is_note = "".join([*self._beginning, self._text]).replace("\xad", ""), self._is_note
-        self._beginning, self._text, self._is_note, self._ids = [], "", False, set()
+    def _add(self, text: str | None) -> None:
+        if text:
+            self._text.append(text)
+            if not text.isspace():
+                self._ids = set()
+                self._is_begun = self._is_begun or re.search(r"\w", text) is not None
+
+    def _flush(self, tag: str) -> None:
+        """End a paragraph if a block with this tag begins or ends."""
+        if tag not in _BLOCKS:
+            return
+        text = _RAISED_DIGITS.sub("\0", "".join(self._text).replace("\xad", ""))
+        if "\0" in text:
+            text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace("\0", "")
+        is_note = self._is_note or (self._may_be_note and _NUMBERED.match(text.lstrip()) is not None)
+        self._text, self._is_begun, self._is_note, self._may_be_note = [], False, False, False
         letter = text.strip()
         if not letter or (len(letter) == 1 and letter.isupper() and not self._initial):
-            self._initial = self._initial or (Initial(letter, "large") if letter else None)
-            self._initial = self._initial and self._initial._replace(is_apart=True)
+            initial = self._initial or (Initial(letter) if letter else None)
+            self._initial = initial and initial._replace(kind="apart")
             return
         if self._initial:
             text, self._initial = join_initial(self._initial, text, self._words), None
-        if at > self._verse_end and _is_notes_heading(text):
-            self._end_section(begins_notes=True)
+        if not self._verse[-1] and _is_notes_heading(text):
+            self._end_section(tag)
             return
         if is_note:
             self._dropped_notes += 1
             return
-        text = text.replace("\n", "\v") if at <= self._pre_end else text
-        for part in re.split(r"\v\s*\v\s*", text):
+        for part in re.split(r"\v\s*\v\s*", text.replace("\n", "\v") if tag == "pre" else text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
             if lines := [line for line in lines if any(map(str.isalnum, line))]:
                 # Chinese and Japanese verse is marked; dialogue has short lines.
-                is_short = (
-                    len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not re.search(f"[{CJK}]", lines[0])
-                )
-                is_verse = at <= self._verse_end or is_short
+                is_short = len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not _CJK.search(lines[0])
+                is_verse = self._verse[-1] or is_short
                 self.passages.append(Passage(lines if is_verse else [join_lines(lines)], is_verse))
 
     @cached_property
     def _words(self) -> Counter[str]:
         """The words of the page, which distinguish an initial from a word of one letter."""
-        texts = (part.lower() for part in self._parts if isinstance(part, str))
-        return Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text))
+        return Counter(word for text in self._root.itertext() for word in re.findall(r"[^\W\d_]+", text.lower()))
 
-    @cached_property
-    def _prose_sizes(self) -> list[int]:
-        """The characters of prose up to each part."""
-        sizes = (len(part) * is_paragraph(Block([part], 1, 1)) if isinstance(part, str) else 0 for part in self._parts)
-        return list(accumulate(sizes, initial=0))
-
-    def _end_section(self, *, begins_notes: bool = False) -> None:
+    def _end_section(self, level: str = "") -> None:
         """Drop the paragraphs under a heading for notes, if half of them begin with a mark. The next section begins."""
-        if self._notes >= 0:
-            notes = [_NUMBERED.match(passage.lines[0]) is not None for passage in self.passages[self._notes :]]
+        if self._level:
+            notes = [_NUMBERED.match(passage.lines[0]) is not None for passage in self.passages[self._section :]]
             if sum(notes) + self._dropped_notes >= len(notes) - sum(notes):
-                del self.passages[self._notes :]
-        self._notes = len(self.passages) if begins_notes else -1
-        self._dropped_notes = 0
+                del self.passages[self._section :]
+        self._level, self._section, self._dropped_notes = level, len(self.passages), 0
+
+
+def _places(node: Any) -> list[str]:
+    return [place for place in (node.get("id"), node.get("name")) if place]
+
+
+def _is_short(node: Any) -> bool:
+    """Return True if an element contains text, but less than about 200 words or only links: too little for a chapter."""
+    size = sum(len(text.strip()) for text in islice(node.itertext(), MAX_PROSE_CHARACTERS))
+    return 0 < size <= MAX_PROSE_CHARACTERS or is_link_list(node)
 
 
 def _is_notes_heading(text: str) -> bool:
