@@ -27,6 +27,7 @@ from .select import batches
 from .summary import count
 
 Ids = npt.NDArray[Any]
+_MAX_IDS = 12  # shown of a row
 _OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document", "documents")
 
 
@@ -130,8 +131,9 @@ def pair_lines(
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             part = {name: pair[name][nth] for name in _OF_PART if name in pair}
             yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
-    yield 2, f"input_ids:      {_short(masked)}"
-    yield 2, f"token_type_ids: {', '.join(f'{segment} x {size}' for segment, size in _runs(segments))}"
+    first = " ".join(map(str, masked[:_MAX_IDS].tolist()))
+    yield 2, f"input_ids:      {first}{f' … {masked[-1]}' if len(masked) > _MAX_IDS else ''}"
+    yield 2, f"token_type_ids: {', '.join(f'{segment} x {len(list(run))}' for segment, run in groupby(segments.tolist()))}"
     if len(positions):
         yield from _mask_lines("masked", masked, positions, labels, vocabulary)
     elif rules.masks:
@@ -159,11 +161,6 @@ def _part_lines(
         yield 2, f"{side}{origin}: {join(text, vocabulary.special.mark, special)}"
 
 
-def _runs(values: Ids) -> Iterator[tuple[int, int]]:
-    """Yield each run of equal values: the value and the length of the run."""
-    return ((value, len(list(run))) for value, run in groupby(values.tolist()))
-
-
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
     yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
@@ -176,8 +173,3 @@ def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary:
 
 def _special(vocabulary: Vocabulary) -> frozenset[str]:
     return frozenset(vocabulary.pieces[i] for i in vocabulary.special.never)
-
-
-def _short(ids: Ids, most: int = 12) -> str:
-    shown = " ".join(map(str, ids[:most].tolist()))
-    return f"{shown} … {ids[-1]}" if len(ids) > most else shown

@@ -19,7 +19,7 @@ CASES = [
     (["build-corpus"], 2, "--output"),
     (BUILD, 2, "nothing to read. Pass --wikipedia or "),
     ([*BUILD, "--wikipedia", "{tmp}/none*.bz2"], 2, "no file of this name"),
-    ([*BUILD, "--wikipedia", "{tmp}/a.pdf"], 2, "not this kind of file"),
+    ([*BUILD, "--wikipedia", "{tmp}/a.pdf"], 2, "here, not this file"),
     ([*BUILD, "--wikipedia", "{tmp}/a.xml"], 2, "not a MediaWiki export"),
     ([*BUILD, "--wikipedia", "{tmp}/pipe.xml"], 2, "regular file"),
     ([*BUILD, "--wikipedia", "{tmp}/own"], 2, "no file below this directory is of a kind"),

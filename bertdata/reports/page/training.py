@@ -39,18 +39,20 @@ def contents(directory: Path) -> dict[str, Any]:
     losses = [record["mlm_loss"] for record in evaluations or training if "mlm_loss" in record]
     figures += [("lowest loss (nats)", _written(min(losses), share=False))] if losses else []
     figures += [(f"{name}, {last['kind']}", _written(last[key], share)) for key, name, share in _FIGURES[::2] if key in last]
+    shown = evaluations[::-1][:: -(-len(evaluations) // _MAX_EVALUATIONS) or 1]
     return {
         "figures": figures,
         "curves": [(title, *_curve(of_kind, key, share)) for key, title, share in _CHARTS if any(key in r for r in records)],
-        "evaluations": _table(evaluations[::-1][:: -(-len(evaluations) // _MAX_EVALUATIONS) or 1][::-1]),
+        "evaluations": _table([(f"{record['step']:,}", record) for record in shown[::-1]]),
+        "origins": _table([(f"{part['source']} {part['language'] or 'unknown'}", part) for part in last.get("by_origin", ())]),
         "errors": [(record["step"], record.get("problem", "failed")) for record in of_kind["error"]],
     }
 
 
-def _table(evaluations: Sequence[Record]) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the names of the figures that evaluations have, and each one's step and figures."""
-    known = [figure for figure in _FIGURES if any(figure[0] in record for record in evaluations)]
-    rows = [(f"{record['step']:,}", [_written(record.get(key), share) for key, _, share in known]) for record in evaluations]
+def _table(named: Sequence[tuple[str, Record]]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the names of the figures that records have, and each record's name and figures."""
+    known = [figure for figure in _FIGURES if any(figure[0] in record for _, record in named)]
+    rows = [(name, [_written(record.get(key), share) for key, _, share in known]) for name, record in named]
     return [f"#{name}" for _, name, _ in known], rows
 
 
