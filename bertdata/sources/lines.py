@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import IO, TypeVar
 
@@ -76,15 +76,11 @@ def skip_line(file: IO[bytes]) -> int:
     return skipped
 
 
-Extend = Callable[[IO[bytes], int], int]  # (file, max bytes) -> bytes to add to a range after a line's end
-
-
-def split_lines(path: str, size: int, target: int, *, extend: Extend | None = None) -> list[tuple[int, int]]:
+def split_lines(path: str, size: int, target: int, *, at_blank_lines: bool = False) -> list[tuple[int, int]]:
     """Cut the first `size` bytes of a file into ranges of about `target` bytes, each with complete lines.
 
-    `extend` returns how far a range extends past the end of a line, such as `to_blank_line`. Only the bytes between a cut and the
-    end of its line, or of the extension, are read, a block at a time. A file of three lines of 10 bytes and a target of 12
-    returns ``[(0, 20), (20, 30)]``.
+    Only the bytes between a cut and the end of its line, or the next blank line, are read, a block at a time. A file of three
+    lines of 10 bytes and a target of 12 returns ``[(0, 20), (20, 30)]``.
     """
     ends = [0]
     with open_file(path) as file:
@@ -93,7 +89,9 @@ def split_lines(path: str, size: int, target: int, *, extend: Extend | None = No
             if end < size:
                 file.seek(end - 1)  # not `end`: a range that ends with a line is complete
                 end += skip_line(file) - 1
-                end += extend(file, size - end) if extend else 0
+                if at_blank_lines:
+                    lines = read_lines(file, size - end, _BLOCK_BYTES)
+                    end += next((at + len(line) + 1 for at, line in lines if line is not None and not line.strip()), size)
             ends.append(min(end, size))
     return list(pairwise(ends))
 
@@ -105,18 +103,6 @@ def ranges_at(places: Iterable[int], length: int, target: int) -> list[tuple[int
         if place - starts[-1] >= target:
             starts.append(place)
     return list(pairwise([*starts, length]))
-
-
-def to_blank_line(file: IO[bytes], max_bytes: int) -> int:
-    """Read to the end of the next blank line, or about `max_bytes`. Return the number of bytes read."""
-    passed, blank = 0, True
-    while passed < max_bytes and (part := file.readline(_BLOCK_BYTES)):
-        passed += len(part)
-        is_end, blank = part.endswith(b"\n"), blank and part.isspace()
-        if is_end and blank:
-            break
-        blank = blank or is_end
-    return passed
 
 
 def count_lines(text: str) -> int:

@@ -7,7 +7,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
@@ -16,7 +15,7 @@ from ..records import Drop, FileRange, Prose, Reject
 from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
-from .lines import MAX_LINES, count_lines, paragraphs, read_lines, split_lines, to_blank_line, unify_newlines
+from .lines import MAX_LINES, count_lines, paragraphs, split_lines, unify_newlines
 from .lists import drop_lists, drop_markdown
 from .packed import BrokenFile, lines_of
 from .tables import Columns, is_table, read_table, split_table
@@ -24,7 +23,6 @@ from .tables import Columns, is_table, read_table, split_table
 LICENCE = "as its owner states"
 _MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl", ".ndjson")  # suffixes read from an archive
 _TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # article title in WikiText and the BabyLM challenge's files
-_MAX_TITLE_BYTES = 1 << 12
 _TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 
 
@@ -47,23 +45,8 @@ def split(path: str, length: int, target: int, reading: Reading) -> list[tuple[i
         return archives.cut(path, length, target)
     if reading.documents == "file":
         return [(0, length)]
-    extend = to_blank_line if reading.documents == "blank-lines" else partial(_to_title, reading.lines)
-    return split_lines(path, length, target, extend=extend)
-
-
-def _to_title(lines: int, file: IO[bytes], most: int) -> int:
-    """Return the bytes up to the next title, or those of the next `lines` lines if they contain no title, up to `most`.
-
-    This keeps a title in the same range as the lines below it.
-    """
-    passed = 0
-    for start, line in read_lines(file, most, _MAX_TITLE_BYTES):
-        if line is not None and not line.strip():
-            continue
-        if passed == lines or (line is not None and _TITLE_BYTES.fullmatch(line)):
-            return start
-        passed += 1
-    return most
+    # With `documents` "lines", a cut also ends a document, once per range: its rest is a document without a title.
+    return split_lines(path, length, target, at_blank_lines=reading.documents == "blank-lines")
 
 
 def read_text(part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reject]:
