@@ -66,7 +66,7 @@ def _read_brackets(blocks: list[Block], marks: set[str], keep_notes: bool) -> It
     at = 0
     while at < len(blocks):
         block, text = blocks[at], "\n".join(blocks[at].lines)
-        at += 1
+        at, notes = at + 1, list[str]()
         if "[" not in text:
             yield block
             continue
@@ -81,10 +81,9 @@ def _read_brackets(blocks: list[Block], marks: set[str], keep_notes: bool) -> It
             text, at = (closed, end) if is_closed else (text, at)
             if not opening["gone"]:
                 marks.add(opening[2] or "")
-                text = f"[1:{text[opening.end() :].removesuffix(']')}]"
+                text, notes = "", [text[opening.end() :].removesuffix("]")]
             elif not is_closed:
                 continue
-        notes: list[str] = []
 
         def take(bracket: re.Match[str], notes: list[str] = notes) -> str:
             if not bracket["gone"]:
