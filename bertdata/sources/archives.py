@@ -201,7 +201,7 @@ def each_tar_member(
             if broken and broken.reason == "damaged":
                 broken = broken._replace(lost=part.end * (file.count - at) // max(1, file.count))
     except BrokenFile as error:
-        broken = error.reject(id)
+        broken = error.as_reject(id)
     if broken:
         yield broken
 

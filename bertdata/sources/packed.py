@@ -39,10 +39,11 @@ class BrokenFile(Exception):
     def __init__(self, damage: Damage, name: str) -> None:
         self.damage, self.where = damage, f"bytes {damage.at}-{damage.end} of {name}: {damage.reason}; what follows is lost"
 
-    def reject(self, id: str) -> Reject:
+    def as_reject(self, id: str) -> Reject:
         """Return a reject: ``truncated``, ``damaged`` or ``decompression-bomb``. What a truncated file lacks is not counted."""
-        (at, end, reason), where = self.damage, self.where
-        return Reject(id, reason.removesuffix("-stream"), where, 0 if reason == "truncated-stream" else end - at)
+        at, end, reason = self.damage
+        reason = reason.removesuffix("-stream")
+        return Reject(id, reason, self.where, 0 if reason == "truncated" else end - at)
 
 
 def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:

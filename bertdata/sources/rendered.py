@@ -173,7 +173,7 @@ def _file_lines(part: FileRange, max_bytes: int, piece: Path | None) -> Iterator
             elif line.removeprefix(codecs.BOM_UTF8).strip():
                 yield at, line
     except BrokenFile as error:
-        yield 0, error.reject(f"{PROJECTS[0]}:{part.name}")
+        yield 0, error.as_reject(f"{PROJECTS[0]}:{part.name}")
 
 
 def _too_large(part: FileRange, at: int, max_bytes: int) -> Reject:

@@ -140,7 +140,7 @@ def _read(table: Table) -> Rows:
         else:
             yield from _read_delimited(table) if name.endswith(DELIMITED) else _read_json_lines(table)
     except BrokenFile as error:
-        yield error.reject(f"{table.source}:{part.name}:{part.start}")
+        yield error.as_reject(f"{table.source}:{part.name}:{part.start}")
 
 
 # --- JSON lines ---
@@ -184,7 +184,6 @@ def _read_delimited(table: Table) -> Rows:
     The position in a row's id is the number of its first line, counted from 1. A row that is too large or malformed is a reject,
     and reading goes on.
     """
-    most = table.max_bytes
     with table.open() as opened:
         sample = opened.read(_SAMPLE_BYTES)
     if len(sample) == _SAMPLE_BYTES:
@@ -196,10 +195,16 @@ def _read_delimited(table: Table) -> Rows:
         yield table.reject(table.part.start, "the file", reason, str(error))
         return
     errors = REPAIR if encoding == "utf-8" != table.encoding else MARK_BROKEN
+    with table.open() as opened:
+        yield from _read_records(table, io.TextIOWrapper(opened, encoding, errors))
+
+
+def _read_records(table: Table, text: io.TextIOWrapper[Any]) -> Rows:
+    most = table.max_bytes
     csv.field_size_limit(max(csv.field_size_limit(), most))
     number = held = 0  # lines read, and characters of the record
 
-    def read_lines_of(text: io.TextIOWrapper[Any]) -> Iterator[Any]:
+    def record_lines() -> Iterator[Any]:
         # A quote that is never closed would make a record of the rest of the file.
         nonlocal number, held
         while line := text.readline(most + 1):
@@ -212,36 +217,35 @@ def _read_delimited(table: Table) -> Rows:
             else:
                 yield line.replace("\0", "")  # csv of Python 3.10 does not read NUL
 
-    with table.open() as opened:
-        lines = read_lines_of(io.TextIOWrapper(opened, encoding, errors))
-        head = next((line for line in lines if line is None or line.strip("\ufeff \t\r\n\f")), "")
-        if head == "":
+    lines = record_lines()
+    head = next((line for line in lines if line is None or line.strip("\ufeff \t\r\n\f")), "")
+    if head == "":
+        return
+    delimiter, names = _header((head or "").removeprefix("\ufeff"), table.columns.text)
+    used = {name: names.index(name) for name in table.columns.used if name in names}
+    if table.columns.text not in used:
+        problem = f"the first line names no column {table.columns.text!r}, only {_names(names)}"
+        yield table.reject(1, "line 1", "no-text", f"{problem}. Name the text column with `text_column`")
+        return
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=f"{delimiter} " in (head or ""))
+    while True:
+        held, at = 0, number + 1
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            is_large = held == sys.maxsize
+            problem = f"a record of more than {most} characters or {_MAX_VALUES} fields" if is_large else str(error)
+            yield table.reject(at, f"line {at}", "too-large" if is_large else "malformed-csv", problem)
+            continue
+        if fields is None:
             return
-        delimiter, names = _header((head or "").removeprefix("\ufeff"), table.columns.text)
-        used = {name: names.index(name) for name in table.columns.used if name in names}
-        if table.columns.text not in used:
-            problem = f"the first line names no column {table.columns.text!r}, only {_names(names)}"
-            yield table.reject(1, "line 1", "no-text", f"{problem}. Name the text column with `text_column`")
-            return
-        reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=f"{delimiter} " in (head or ""))
-        while True:
-            held, at = 0, number + 1
-            try:
-                fields = next(reader, None)
-            except csv.Error as error:
-                is_large = held == sys.maxsize
-                problem = f"a record of more than {most} characters or {_MAX_VALUES} fields" if is_large else str(error)
-                yield table.reject(at, f"line {at}", "too-large" if is_large else "malformed-csv", problem)
-                continue
-            if fields is None:
-                return
-            if len(fields) < 2 and not "".join(fields).strip():
-                continue  # a blank line
-            if len(fields) < len(names) or any(fields[len(names) :]):
-                problem = f"{len(fields)} fields where the first line has {len(names)}"
-                yield table.reject(at, f"line {at}", "malformed-csv", problem)
-            else:
-                yield table.row(at, f"line {at}", {name: fields[place] for name, place in used.items()})
+        if len(fields) < 2 and not "".join(fields).strip():
+            continue  # a blank line
+        if len(fields) < len(names) or any(fields[len(names) :]):
+            problem = f"{len(fields)} fields where the first line has {len(names)}"
+            yield table.reject(at, f"line {at}", "malformed-csv", problem)
+        else:
+            yield table.row(at, f"line {at}", {name: fields[place] for name, place in used.items()})
 
 
 def _header(line: str, column: str) -> tuple[str, list[str]]:

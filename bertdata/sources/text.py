@@ -86,7 +86,7 @@ def _read(part: FileRange, reading: Reading, data: bytes | None = None) -> Itera
     try:
         yield from _documents_of_lines(lines_of(part, reading.max_bytes, whole), part, reading)
     except BrokenFile as error:  # the file is shorter than when it was cut into ranges
-        yield error.reject(f"text:{part.name}:{part.start}")
+        yield error.as_reject(f"text:{part.name}:{part.start}")
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Prose | Drop | Reject:
