@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.text.language import UNKNOWN, among, guess, identify, outside
+from bertdata.text.language import UNKNOWN, among, guess, identify, identify_all, outside
 
 TEXTS = {  # our own
     "en": "The ferry was late again, and nobody in the harbour knew when it would come. We waited with the others under the roof.",
@@ -138,6 +138,11 @@ def test_real_pages_are_told(shared: Path) -> None:
 
 def test_a_clear_beginning_and_middle_are_enough() -> None:
     assert guess(TEXTS["en"] * 100 + "茶树原产于中国，叶子可以喝。" * 80) == "en"
+
+
+def test_many_texts_at_once_are_as_each_alone() -> None:
+    texts = ["", "Tea", "12", *TEXTS.values(), *(text * 30 for text in TEXTS.values()), "TEA IS HOT. IT IS GOOD.", "\ud800"]
+    assert identify_all(texts) == [identify(text) for text in texts] and identify_all([]) == []
 
 
 def test_a_doubtful_beginning_leaves_it_to_the_rest() -> None:

@@ -61,7 +61,7 @@ def count_letters(texts: Sequence[str]) -> list[dict[str, int]]:
     >>> [{name: count for name, count in counts.items() if count} for counts in count_letters(["Tea, お茶, чай", "é"])]
     [{'Cyrl': 3, 'Hani': 1, 'Jpan': 1, 'Latn': 3}, {'Latn': 1}]
     """
-    owners = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+    owners = np.repeat(np.arange(len(texts), dtype=np.uint32), list(map(len, texts)))
     keys = owners * len(_SCRIPTS) + _table().take(_codes("".join(texts)))
     counts = np.bincount(keys, minlength=len(texts) * len(_SCRIPTS)).reshape(-1, len(_SCRIPTS))
     return [dict(zip(_SCRIPTS[1:], row, strict=True)) for row in counts[:, 1:].tolist()]
