@@ -30,7 +30,6 @@ from .packed import UNCUT, blocks
 _OPEN, _CLOSE, _END = b"<page>", b"</page>", b"</mediawiki>"
 _TAG = re.compile(rb"</?page>")
 _UNFINISHED = re.compile(rb"<(?:p(?:a(?:ge?)?)?)?\Z")  # possible start of a <page>
-_TITLE = re.compile(rb"(?=<title>)")
 _LONG_TAG = re.compile(rb"<[^<>]{65536}")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -176,13 +175,10 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
         page = (reason, where, "") if reason else _parse(xml, site, part.name)
         if isinstance(page, Page):
             yield page
-            continue
-        reason, where, known = page
-        # Damage can join pages, when the tags between them are missing. Each has a title.
-        joined = _TITLE.split(xml)[1:] if reason in ("malformed-xml", "unended-page", "truncated-page") else []
-        for each in joined or [xml]:
-            name = known or _guess_name(each)
-            yield Reject(f"{site.dbname}:{name[:_MAX_TITLE_CHARACTERS]}" if name else part.name, reason, where, lost)
+        else:
+            reason, where, name = page
+            name = (name or _guess_name(xml))[:_MAX_TITLE_CHARACTERS]
+            yield Reject(f"{site.dbname}:{name}" if name else part.name, reason, where, lost)
 
 
 def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:

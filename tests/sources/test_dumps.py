@@ -212,13 +212,6 @@ def test_pages_without_an_end_and_pages_that_are_too_large(tmp_path: Path, targe
     assert not read(tmp_path / "a.xml", most=size - 1)[0]
 
 
-def test_pages_joined_by_damage_are_each_counted(tmp_path: Path) -> None:
-    for between in ("", "garbage", "<", "\n   \0  "):
-        joined = "".join(map(page, (2, 3, 4))).replace("  </page>\n  <page>\n", between)
-        pages, rejects = read(write(tmp_path / "a.xml", HEAD, page(1), joined, page(5), TAIL))
-        assert ids(pages) == ["1", "5"] and told(rejects) == [(str(n), "malformed-xml") for n in (2, 3, 4)]
-
-
 # --- ranges ---
 
 

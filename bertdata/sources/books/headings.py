@@ -38,8 +38,6 @@ _NOTES_LINE = re.compile(rf"(?:{words('transcribers')})(?P<text>\W{{0,3}}:)?|(?P
 _SCENE = re.compile(rf"\W{{0,99}}(?:{words('scenes')})\b")
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
-_CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continued_
-_SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _ENDS = re.compile(r"[.!?:…。！？][_*=)\]’”\"']{0,99}$")  # of a sentence
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
@@ -76,14 +74,11 @@ def is_heading(block: Block, previous: str) -> bool:
         return False
     if _is_part(text):
         return len(block.lines) <= 3 or not is_chapter(text)
-    if not previous and block.before == 1 and block.after >= 2 and len(block.lines) == 1 and _SUBTITLE.fullmatch(text):
-        return True  # it is closer to the heading above than to the text below
     goes_on = previous[-1:] == "," or previous[-1:].isalpha()  # the signature of a letter
     if text[:1] in _QUOTES or text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
         return False
     apart = block.before >= 2 or not previous
-    capitals = _CONTINUED.sub("", text) if "--" in text or "—" in text else text
-    if capitals.upper() == capitals and capitals.lower() != capitals and sum(map(str.isalpha, capitals)) >= 2:
+    if text.upper() == text and text.lower() != text and sum(map(str.isalpha, text)) >= 2:
         return apart or (block.after < 2 and len(text) > 3)
     if not apart or len(block.lines) > 2 or len(text) > _MAX_TITLE_CHARACTERS:
         return False
