@@ -25,7 +25,6 @@ _MAX_IMPRINT_CHARACTERS = 6000  # of a copyright page
 _MAX_LIST_BYTES = 4 << 20  # of the zip directory or the package; a book has a few hundred entries of about 100 bytes
 _MAX_BARE_TAGS = 500_000  # tags of a book in addition to one for each byte of text
 _TAG = re.compile(rb"<[^<>]*>")
-_MAX_SELECTOR_CHARACTERS = 500
 
 
 class Unreadable(Exception):
@@ -123,7 +122,7 @@ def _raised_classes(archive: zipfile.ZipFile, sheets: list[zipfile.ZipInfo]) -> 
             for rule in data.decode("utf-8", "replace").lower().split("}"):
                 selector, _, body = rule.rpartition("{")
                 if RAISED.search(body):
-                    raised.update(re.findall(r"\.([\w-]+)", selector[-_MAX_SELECTOR_CHARACTERS:]))
+                    raised.update(re.findall(r"\.([\w-]+)", selector))
     return raised
 
 

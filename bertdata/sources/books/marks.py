@@ -32,7 +32,7 @@ _ALT = re.compile(
 )
 _HIDDEN = re.compile(
     r"sr-?only|visually-?hidden|screen-?reader|off-?screen|a11y|assistive|aural|invisible|\bhid(?:e|den)\b|display:\s?none"
-    r"|visibility:\s?hidden|-\d{4}px|clip:"
+    r"|visibility:\s?hidden|-\d{4}px|clip:\s?rect"
 )
 _ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskаеийоуюя")
 
@@ -40,7 +40,7 @@ _ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskаеийоуюя")
 class Notes(NamedTuple):
     """What is known about the notes of a book: places of their marks, places that these lead to, and classes of raised text."""
 
-    marks: set[str]
+    marks: set[str | None]
     targets: set[str]
     raised: set[str]
 
@@ -87,8 +87,8 @@ def is_hidden(tags: list[Any]) -> bool:
 
 def find_initial(tags: list[Any], text: str) -> Initial | None:
     """Return the letter of an inline element, or the one that describes a picture, as an initial."""
-    described = _ALT.fullmatch((tags[0].get("alt") or tags[0].get("aria-label") or tags[0].get("title") or "").strip())
-    if described and tags[0].tag in ("img", "svg", "span"):
+    described = _ALT.fullmatch((tags[0].get("alt") or tags[0].get("aria-label") or "").strip())
+    if described and (tags[0].tag in ("img", "svg") or (tags[0].tag == "span" and described[1].isupper())):  # page "v" is none
         return Initial(described[1].upper(), kind="picture")
     if text and is_hidden(tags):
         return Initial(text[0], kind="picture")

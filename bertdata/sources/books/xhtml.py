@@ -36,6 +36,7 @@ SKIPPED_PAGES = _words(
 _AMBIGUOUS = _words(  # authors also use these classes for chapters and for the page as a whole
     "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
 )
+_SKIPPED_SECTIONS = SKIPPED_PAGES | _AMBIGUOUS
 _NO_PROSE = _words("pagebreak pagenum pageno pg-boilerplate pgheader transnote tnote noteref fnanchor")
 _NOTE_CLASS = re.compile(
     r"(?<!\S)(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d]\S*|text|body|para|link|anchor|call|mark|ref\S*)?(?!\S)"
@@ -50,6 +51,7 @@ _NEAR_MARK = re.compile(r"\s{0,9}\[\s?\0+\s?\]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])")
 _BEHIND_STOP = re.compile(r"(?<=[.!?…])\0+(?=[^\W\d_])")
 _RAISED_DIGITS = re.compile(r"(?<=[.,;:!?…”’»\"])[¹²³⁰⁴-⁹]{1,3}(?!\w)")
 _CJK = re.compile(f"[{CJK}]")
+_MAX_LIST_LEVEL = 20  # of nested elements, because a list of links is searched as a whole
 _MIN_LINKS = 3  # of a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
@@ -108,7 +110,7 @@ class Page:
         self._text: list[str] = []  # of the paragraph
         self._is_begun = self._is_note = self._may_be_note = False  # whether the paragraph has a word; and a note has a number
         self._initial: Initial | None = None  # before the text
-        self._ids = set[str]()  # places in the book that name the text that follows
+        self._ids = set[str | None]()  # places in the book that name the text that follows
         self._level, self._section, self._dropped_notes = "", 0, 0  # tag of a heading for notes, first paragraph, notes under it
         self._verse = [False]  # whether each open element is verse
         self.passages: list[Passage] = []
@@ -126,7 +128,6 @@ class Page:
                     self._verse.pop()
                 is_skipped = False
                 self._add(node.tail)
-        self._flush("body")
         self._end_section()
 
     def _enter(self, node: Any, tag: str) -> bool:
@@ -136,13 +137,13 @@ class Page:
         kind = f"{node.get('epub:type', '')} {node.get('role', '')}".lower().replace("doc-", "")
         style = f"{tag} {kind} {node.get('class', '') if tag != 'body' else ''}".lower()
         kinds, names = _words(kind), _words(style)
-        is_dropped = tag in _DROPPED or not names.isdisjoint(_NO_PROSE) or not kinds.isdisjoint(SKIPPED_PAGES | _AMBIGUOUS)
-        if is_dropped or _NOTE_CLASS.search(style) or (not names.isdisjoint(_AMBIGUOUS) and _is_short(node)):
+        is_dropped = tag in _DROPPED or not names.isdisjoint(_NO_PROSE) or not kinds.isdisjoint(_SKIPPED_SECTIONS)
+        if is_dropped or _NOTE_CLASS.search(style) or (not names.isdisjoint(_AMBIGUOUS) and self._is_short(node)):
             if not names.isdisjoint(_HEADINGS) and (text := one_line("".join(node.itertext()))):
                 is_below = "h1" <= self._level < tag <= "h6"  # a chapter in a section of notes
                 self._end_section(self._level if is_below else tag * _is_notes_heading(text))
             return False
-        self._ids.update(_places(node))
+        self._ids.update((node.get("id"), node.get("name")))
         self._may_be_note |= not self._is_begun and not self._ids.isdisjoint(self._notes.targets)
         self._verse.append(self._verse[-1] or not _VERSE.isdisjoint(names))
         self._add("\v" if tag == "br" else "")
@@ -150,9 +151,9 @@ class Page:
 
     def _skip_inline(self, node: Any) -> bool:
         """Skip an initial, a note mark or hidden text. Return False if the element is anything else."""
-        tags = list(islice(node.iter(), _MAX_INLINE_TAGS + 1))
-        text = "".join(islice(node.itertext(), 2 * _MAX_INLINE_TAGS)).strip()
-        if len(tags) > _MAX_INLINE_TAGS or len(text) > _MAX_INLINE_CHARACTERS:
+        tags, after = list(islice(node.iter(), _MAX_INLINE_TAGS + 1)), node.tail or ""
+        text = "".join(node.itertext()).strip() if len(tags) <= _MAX_INLINE_TAGS and after[:1] not in ("/", "⁄") else None
+        if text is None or len(text) > _MAX_INLINE_CHARACTERS:  # or a fraction
             return False
         if not self._is_begun and (initial := find_initial(tags, text)):
             if not self._initial:
@@ -171,7 +172,7 @@ class Page:
         if is_back or not self._is_begun:
             self._is_note = True
         else:
-            self._notes.marks.update(self._ids, *map(_places, tags))
+            self._notes.marks.update(self._ids, *((tag.get("id"), tag.get("name")) for tag in tags))
             self._notes.targets.update(links)
         self._text.append("\0")
         return True
@@ -205,13 +206,18 @@ class Page:
         if is_note:
             self._dropped_notes += 1
             return
-        for part in re.split(r"\v\s*\v\s*", text.replace("\n", "\v") if tag == "pre" else text):
+        for part in re.split(r"\v\s*\v\s*", text.replace("\n", "\v") if tag == "pre" and self._verse[-1] else text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
             if lines := [line for line in lines if any(map(str.isalnum, line))]:
                 # Chinese and Japanese verse is marked; dialogue has short lines.
                 is_short = len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not _CJK.search(lines[0])
                 is_verse = self._verse[-1] or is_short
                 self.passages.append(Passage(lines if is_verse else [join_lines(lines)], is_verse))
+
+    def _is_short(self, node: Any) -> bool:
+        """Return True if an element contains text, but less than about 200 words or only links: too little for a chapter."""
+        size = sum(len(text.strip()) for text in islice(node.itertext(), MAX_PROSE_CHARACTERS))
+        return 0 < size <= MAX_PROSE_CHARACTERS or (len(self._verse) <= _MAX_LIST_LEVEL and is_link_list(node))
 
     @cached_property
     def _words(self) -> Counter[str]:
@@ -225,16 +231,6 @@ class Page:
             if sum(notes) + self._dropped_notes >= len(notes) - sum(notes):
                 del self.passages[self._section :]
         self._level, self._section, self._dropped_notes = level, len(self.passages), 0
-
-
-def _places(node: Any) -> list[str]:
-    return [place for place in (node.get("id"), node.get("name")) if place]
-
-
-def _is_short(node: Any) -> bool:
-    """Return True if an element contains text, but less than about 200 words or only links: too little for a chapter."""
-    size = sum(len(text.strip()) for text in islice(node.itertext(), MAX_PROSE_CHARACTERS))
-    return 0 < size <= MAX_PROSE_CHARACTERS or is_link_list(node)
 
 
 def _is_notes_heading(text: str) -> bool:
