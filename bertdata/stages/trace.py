@@ -149,8 +149,7 @@ def _steps(
         fate.append(f"{missing} of {len(known)} learned templates are not in these dumps: the steps lack their words")
     wiki = extractor(site.language, site.namespaces, load_templates(site.language, dict(config.templates), learned), config)
     found = wiki(page.text, page.title)
-    texts = [("", page.text), *wiki.steps(page.text, page.title)]
-    texts.append(("lists, headings, boxes and markup", "\n".join(found.paragraphs)))
+    texts = [("", page.text), *wiki.steps(page.text, page.title), ("lists, boxes and markup", "\n".join(found.paragraphs))]
     steps = [
         TracedStep(name, len(before) - len(after), list(_changes(before, after)))
         for (_, before), (name, after) in zip(texts, texts[1:], strict=False)

@@ -62,7 +62,8 @@ class PairsJob(Job):
     @on_worker
     def tokenize(self, task: Task) -> list[tuple[int, tuple[int, bytes]]]:
         """Return the documents of a task by partition, as ids: (partition, (task, documents))."""
-        return [(partition, (task.number, piece)) for partition, piece in self._tokenized(task)]
+        pieces = tokenize(task, self.reader, self.vocabulary, self.layout, self.chinese_words)
+        return [(partition, (task.number, piece)) for partition, piece in pieces]
 
     @on_worker
     def build(self, partition: int, pieces: Iterable[tuple[int, bytes]]) -> int:
@@ -89,9 +90,6 @@ class PairsJob(Job):
         """Write each output's vocabulary, data card and manifest."""
         commit(self.outputs, of_run(self.vocabulary), self.reader, self.reports("pairs", self.layout.total, PartitionReport))
 
-    def _tokenized(self, task: Task) -> list[tuple[int, bytes]]:
-        return tokenize(task, self.reader, self.vocabulary, self.layout, self.chinese_words)
-
     def _write(self, task: Task) -> FilesReport:
-        self.shuffle.write(task.number, self._tokenized(task))
+        self.shuffle.write(task.number, tokenize(task, self.reader, self.vocabulary, self.layout, self.chinese_words))
         return FilesReport(files=[manifest.entry(self.shuffle.root, self.shuffle.file(task.number))])
