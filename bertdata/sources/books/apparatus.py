@@ -162,12 +162,15 @@ def _ends_footnotes(block: Block) -> bool:
 
 def _contents_end(blocks: list[Block], start: int) -> int:
     """Return the index of the first block after the contents whose heading is block `start`."""
-    # It ends where its first entry ("I. The Ferry ... 3") occurs again, as the heading of the first chapter ("I. THE FERRY"), or
-    # at the first block that is running text.
+    # It ends where its first entry ("I. The Ferry ... 3") occurs again, as the heading of the first chapter ("I. THE FERRY"), at
+    # the first block that is running text, or at a wide gap behind an entry with a page.
     at = start + 1
     entry = _entry([*blocks[start].lines[1:], *(line for block in blocks[at : at + 1] for line in block.lines), ""][0])
     while at < len(blocks) and not _is_text(blocks[at]):
         if entry and at > start + 1 and _entry(blocks[at].lines[0]) == entry:
+            return at
+        is_apart = blocks[at].before >= PART_GAP_LINES and not _ends_with_number(blocks[at].lines[-1])
+        if is_apart and _ends_with_number(blocks[at - 1].lines[-1]):
             return at
         at += 1
     # A first paragraph of one short line looks like an entry. Keep it in the text.
