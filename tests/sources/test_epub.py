@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import CONTAINER, SENTENCES, XHTML, books_of, epub, package, page, plain_epub
+from made import SENTENCES, XHTML, books_of, epub, package, page, plain_epub
 
 from bertdata import read_book
 from bertdata.config import read_toml
@@ -288,37 +288,6 @@ def test_bombs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertdata.sources.books.epub._MAX_BARE_TAGS", 100)
     assert len(prose("<p>" + "".join(f"<b>word{n}</b> " for n in range(300)))) == 1, "many tags need much text"
     assert reason(epub({"a.xhtml": "<p>" + "<b></b>" * 300})) == "too-large"
-
-
-@pytest.mark.parametrize("cut", [0, 10, 400, -60, -22, -1])
-def test_a_cut_file_is_damaged(cut: int) -> None:
-    assert reason(plain_epub()[:cut]) == "damaged"
-
-
-def test_a_wrong_byte_is_told_by_its_checksum() -> None:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("META-INF/container.xml", CONTAINER)
-        archive.writestr("OEBPS/content.opf", package(["a.xhtml"]))
-        archive.writestr("OEBPS/text/a.xhtml", page(f"<p>{ONE}</p>"))
-    assert lines(buffer.getvalue()) == [ONE]
-    assert reason(buffer.getvalue().replace(b"kettle began", b"kettle bega\xee")) == "damaged"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"PK\5\6" + b"\0" * 18,
-        b"no zip at all",
-        epub({}, opf="<package/>"),
-        epub({"a.xhtml": page("")}, opf=package(["b.xhtml"])),
-        epub({"a.xhtml": page("")}, opf=package(["../../../../etc/passwd"])),
-        epub({"a.xhtml": b"\0\1\2\3" * 99}),
-        epub({"a.xhtml": page("")}).replace(b"META-INF/container.xml", b"META-INF/containing.xm"),
-    ],
-)
-def test_what_is_no_book_is_damaged(data: bytes) -> None:
-    assert reason(data) == "damaged"
 
 
 BROKEN = [

@@ -188,7 +188,8 @@ class Page:
         """End a paragraph if a block with this tag begins or ends."""
         if tag not in _BLOCKS:
             return
-        text = _RAISED_DIGITS.sub("\0", "".join(self._text).replace("\xad", ""))
+        text = "".join(self._text).replace("\xad", "")
+        text = text if text.isascii() else _RAISED_DIGITS.sub("\0", text)
         if "\0" in text:
             text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace("\0", "")
         is_note = self._is_note or (self._may_be_note and _NUMBERED.match(text.lstrip()) is not None)
@@ -234,4 +235,4 @@ class Page:
 
 
 def _is_notes_heading(text: str) -> bool:
-    return _NOTES_HEADING.fullmatch(fold_case(one_line(text[:_MAX_HEADING_CHARACTERS]))) is not None
+    return len(text) < _MAX_HEADING_CHARACTERS and _NOTES_HEADING.fullmatch(fold_case(one_line(text))) is not None
