@@ -4,8 +4,8 @@ import signal
 import sys
 
 from .errors import BertDataError
+from .storage.problems import storage_errors
 from .storage.signals import HANDLED_SIGNALS, signals
-from .storage.storage import storage_errors
 
 
 def main() -> None:

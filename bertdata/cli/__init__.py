@@ -11,7 +11,7 @@ import click
 
 from .. import __version__
 from ..errors import BertDataError
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 _COMMANDS = {
     "download": "Download Wikipedia dumps.",

@@ -33,8 +33,8 @@ from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.selection import facts
 from ..stages.selection.choose import check_memory, needed_bytes
 from ..storage.files import digest, is_local, to_path
+from ..storage.problems import storage_errors
 from ..storage.stamp import stamp
-from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 
 _MAX_LISTED = 8  # input files listed in a plan

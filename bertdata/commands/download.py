@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 WIKIMEDIA = "https://dumps.wikimedia.org"
 

@@ -25,7 +25,7 @@ from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from ..tally import Tally
 from ..tokens.encode import choose
 from ..tokens.read import read_any

@@ -16,7 +16,7 @@ from ..pieces import join
 from ..reports import examples
 from ..reports.select import longest, records, select
 from ..storage.files import to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import Vocabulary
 

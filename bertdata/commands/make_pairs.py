@@ -24,7 +24,7 @@ from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import read, refuse_to_replace
 from ..stages.rows.job import PairsJob
 from ..storage.files import to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from ..tokens import segment
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import read, refuse_to_replace
 from ..stages.vocab import Sample, VocabJob
 from ..storage.files import to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 
 @storage_errors()

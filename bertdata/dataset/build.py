@@ -34,7 +34,7 @@ from ..errors import EmptyResultError, OutputExistsError, ResumeError, TooManyRe
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, is_local, read_json, sync_directory, write_json, write_text
 from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .differences import FIELDS_WITHOUT_EFFECT, differences
 
 STATE, MANIFEST, REPORT, RUN = ".bertdata", "manifest.json", "report.html", "run.json"

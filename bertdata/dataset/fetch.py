@@ -24,7 +24,7 @@ from ..errors import StorageError, VerificationError
 from ..storage.files import digest, is_local, replacing
 from ..storage.lock import lock
 from ..storage.moves import remove_temporary
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .manifest import NAME, read, read_bytes
 from .manifest_records import File
 from .manifest_types import Manifest

@@ -19,7 +19,7 @@ from ..codec import WrongValue, encode
 from ..config.base import Config
 from ..errors import NoInputError, UsageError, VerificationError
 from ..storage.files import OBJECT_STORES, digest, is_local, size, write_json, write_text
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from ..tally import Tally
 from .build import DATA, MANIFEST, STATE, builds
 from .manifest_records import File, Input, RowFile

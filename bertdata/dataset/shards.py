@@ -23,7 +23,7 @@ from ..config import LABEL_1_COUNTS, PairsConfig
 from ..errors import VerificationError
 from ..records import Document
 from ..storage.files import digest, is_local, open_file, replacing
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .manifest_records import RowFile
 
 Array = npt.NDArray[Any]

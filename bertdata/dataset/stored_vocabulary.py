@@ -9,7 +9,7 @@ import msgspec
 
 from ..errors import VerificationError
 from ..pieces import Special, of_tokenizer
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .manifest_types import PairsManifest, VocabManifest
 
 _REMAKE_ADVICE = "build the dataset again with `overwrite`"

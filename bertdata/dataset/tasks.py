@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import ResumeError, StorageError, VerificationError
 from ..storage.files import PRIVATE_MODE, digest, read_json, read_state, write_json, write_text
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .build import REPLACING, RUN, STATE
 from .manifest_records import File
 

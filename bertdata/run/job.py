@@ -20,7 +20,7 @@ from ..dataset.versions import versions
 from ..errors import OutputLockedError, StorageError, UsageError
 from ..records import Task
 from ..storage.files import is_local
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 R = TypeVar("R", bound=TaskReport)
 Method = TypeVar("Method", bound=Callable[..., Any])

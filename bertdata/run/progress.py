@@ -13,7 +13,7 @@ from ..dataset.build import STATE, builds, is_complete
 from ..dataset.tasks import count_done
 from ..storage.files import is_local, read_json, to_path
 from ..storage.lock import locked_by
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .job import Stage
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from ..errors import UsageError, did_you_mean
 from ..storage.files import is_local, open_file, size, to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .lines import ranges_at
 from .tables import Columns, Rows, Table
 

@@ -20,7 +20,7 @@ from ..credentials import cause
 from ..errors import StorageError, TransferError, VerificationError
 from ..storage.files import digest, sync_directory, write_text
 from ..storage.lock import lock
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 if TYPE_CHECKING:
     import requests

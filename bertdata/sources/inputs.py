@@ -20,7 +20,7 @@ from typing import Any
 from ..config.input_kinds import INPUTS, JSON_LINES
 from ..errors import NoInputError, UsageError
 from ..storage.files import to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from .packed import PACKED, BrokenFile, open_packed
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # page range of a dump file: ``…-multistream1.xml-p1p41242.bz2``

@@ -30,8 +30,8 @@ from ..sources import dumps
 from ..sources.rendered import is_rendered
 from ..sources.rendered import read_site as read_rendered_site
 from ..storage.files import PRIVATE_MODE, digest, read_json, size, write_json
+from ..storage.problems import storage_errors
 from ..storage.stamp import read_unchanged
-from ..storage.storage import storage_errors
 from ..text.wikitext import is_redirect, load_templates, namespaces
 from ..text.wikitext.templates.braces import normalize
 from ..text.wikitext.templates.learn import Definition, Survey, compile_definition, link, survey

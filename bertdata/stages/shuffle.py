@@ -22,7 +22,7 @@ import numpy as np
 from ..dataset.build import STATE
 from ..errors import VerificationError
 from ..storage.files import replacing
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 _INDEX_ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
 _ENTRY_BYTES = _INDEX_ENTRIES.size // 2

@@ -19,7 +19,7 @@ from ..records import Document, FileRange, Page
 from ..reports.select import batches, explain
 from ..sources import dumps, inputs
 from ..storage.files import size, to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 from ..text.wikitext import load_templates
 from .corpus.wikipedia import extractor
 from .learning import restore

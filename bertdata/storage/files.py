@@ -29,7 +29,7 @@ from urllib.parse import unquote
 from ..errors import UsageError
 from ..extras import missing_package
 from . import stores
-from .storage import storage_errors
+from .problems import storage_errors
 
 TEMPORARY_PREFIX = ".tmp-"  # prefix of temporary names, and of no others
 PRIVATE_MODE = 0o600  # permissions of files that only this user's runs read

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import OutputLockedError, StorageError
 from .files import PRIVATE_MODE
-from .storage import storage_errors
+from .problems import storage_errors
 
 # The locks of this process, by its number and their path. The system does not exclude a process from its own locks, and it
 # releases a lock when the process closes any descriptor of the file. So a lock that is held here is never opened again.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .files import OBJECT_STORES, TEMPORARY_PREFIX, is_local
-from .storage import storage_errors
+from .problems import storage_errors
 
 
 def remove(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ..errors import VerificationError
 from .files import is_local, to_path
-from .storage import storage_errors
+from .problems import storage_errors
 
 T = TypeVar("T")
 _CLOCK_TICK_S = 0.05  # seconds: two changes of a file that are nearer may have one time (a tick of the kernel takes up to 10 ms)

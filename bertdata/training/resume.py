@@ -14,7 +14,7 @@ from ..errors import OutputExistsError, ResumeError, UsageError, few
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, read_json, write_json
 from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 

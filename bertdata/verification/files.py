@@ -22,7 +22,7 @@ from ..dataset.manifest_records import File, RowFile
 from ..dataset.manifest_types import CARD, Manifest
 from ..errors import VerificationError
 from ..storage.files import TEMPORARY_PREFIX, digest, is_local, to_path
-from ..storage.storage import storage_errors
+from ..storage.problems import storage_errors
 
 _MAX_LINE_BYTES = 64 << 20  # of a list; an id and a file name are much shorter
 # In the state directory: files that stay after a run, and folders removed then.

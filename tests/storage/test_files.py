@@ -18,7 +18,7 @@ from processes import fsync
 from bertdata.errors import OutputLockedError, StorageError, VerificationError
 from bertdata.storage import files, moves
 from bertdata.storage.lock import lock, locked_by
-from bertdata.storage.storage import storage_errors
+from bertdata.storage.problems import storage_errors
 
 
 def test_a_file_has_its_name_when_it_is_complete(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import IO
 from ...errors import UsageError
 from ...records import Drop, FileRange, Prose, Reject
 from ...storage.files import open_file
-from ...storage.storage import storage_errors
+from ...storage.problems import storage_errors
 from .. import archives
 from ..encodings import decode_or_reject
 from ..lines import count_lines, unify_newlines

@@ -20,8 +20,8 @@ from ...dataset.manifest_records import RowFile
 from ...dataset.tasks import InputRange, TaskReport
 from ...records import Document, Drop, Reject, Task
 from ...storage.files import digest
+from ...storage.problems import storage_errors
 from ...storage.stamp import read_unchanged
-from ...storage.storage import storage_errors
 from ..counts import count_text, without_rare_templates
 from ..learning import read_learned
 from ..listing import Listing

@@ -13,7 +13,7 @@ from ...errors import NoInputError
 from ...records import FileRange, Task
 from ...sources import dumps, rendered
 from ...storage.files import to_path
-from ...storage.storage import storage_errors
+from ...storage.problems import storage_errors
 from ...text import sentences
 from .sources import in_order, source
 
