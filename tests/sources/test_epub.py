@@ -119,6 +119,7 @@ def test_words_stay_apart_and_together_as_a_reader_sees_them() -> None:
         "tea cake and butter & café 1 < 2 < 3"
     ]
     assert prose("<div>tea<p>cake</p>bread</div><p>one<p>two") == ["tea", "cake", "bread", "one", "two"]
+    assert prose("<p>tea<o:p></o:p> and <span>cake<o:p>&nbsp;</o:p></span></p>") == ["tea and cake"]
     assert prose("<p>first<br/><br/>second</p>") == ["first", "second"]
     assert prose("<p>红楼\n梦<ruby>漢<rt>かん</rt>字<rt>じ</rt></ruby></p>") == ["红楼梦漢字"]
     assert prose("<p>a<![CDATA[ & ]]>c<!-- <p>no</p> -- > no -->d</p></body></html><p>one</p>") == ["a & cd", "one"]

@@ -116,7 +116,7 @@ class Page:
         self.passages: list[Passage] = []
         walker, is_skipped = etree.iterwalk(root, events=("start", "end")), False
         for event, node in walker:
-            tag = node.tag.rpartition(":")[2]
+            tag = node.tag if node.tag == "o:p" else node.tag.rpartition(":")[2]  # Word's "o:p" does not end a paragraph
             if event == "start":
                 self._flush(tag)
                 if is_skipped := not self._enter(node, tag):
