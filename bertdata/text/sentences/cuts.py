@@ -35,8 +35,8 @@ _CARRIES_ON = frozenset(",;:/")
 _ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
 # German ordinals: "im 6. Stock", "mein 1. Hauptfach" and "der große 3. Tag" by the words before them, "am 3. Mai" by those after.
 _ORDINAL = re.compile(
-    r"\b(?i:[ai]m|vom|beim|ums|aufs|fürs|ans|ins|durchs|[üu]\w{1,3}erm|hinterm|[vf]orm|zum|zur|de[rsmn]|die|das|d?ein\w*|mein\w*|sein\w*|kein\w*|ihr\w*|unser\w*|eue?r\w*|dies\w*|jede\w*"
-    r"|jene\w*|welch\w*|manch\w*|solch\w*|alle\w*|beide\w*|ab|bis|seit|und|oder|dessen|deren)"
+    r"\b(?i:[ai]m|vom|beim|ums|aufs|fürs|ans|ins|durchs|[üu]\w{1,3}erm|hinterm|[vf]orm|zum|zur|de[rsmn]|die|das|(?:irgend|d)?ein\w*|mein\w*|sein\w*|kein\w*|ihr\w*|unser\w*|eue?r\w*|dies\w*|jede\w*"
+    r"|jene\w*|(?:irgend)?welch\w*|manch\w*|solch\w*|alle\w*|beide\w*|ab|bis|seit|und|oder|dessen|deren)"
     r"\s+(?:\w+\s+)?\d{1,3}\.$"
 )
 _AFTER_ORDINAL = re.compile(
