@@ -23,24 +23,6 @@ from collections.abc import Iterable, Sequence
 
 from .credentials import hide
 
-__all__ = [
-    "BertDataError",
-    "EmptyResultError",
-    "NoInputError",
-    "OutputExistsError",
-    "OutputLockedError",
-    "ResumeError",
-    "StorageError",
-    "TooManyRejectsError",
-    "TransferError",
-    "UsageError",
-    "VerificationError",
-    "did_you_mean",
-    "few",
-    "nearest",
-    "system_limit",
-]
-
 _MAX_SUGGESTIONS, _AS_NEAR = 3, 0.1  # names in a suggestion, and how much less similar than the best one they may be
 
 
@@ -148,11 +130,11 @@ def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
     return separator.join(names[:most]) + more
 
 
-_SYSTEM_LIMITS = {  # words of an error that is not an OSError: advice
-    "can't start new thread": "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
-    os.strerror(errno.EMFILE): "raise the limit of open files (ulimit -n 1024)",
-    os.strerror(errno.ENFILE): "too many files are open on this machine; end other programs",
-    os.strerror(errno.ENOMEM): "free some memory, or use fewer workers",
+SYSTEM_LIMITS = {  # by number of the error: advice
+    errno.EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
+    errno.EMFILE: "raise the limit of open files (ulimit -n 1024)",
+    errno.ENFILE: "too many files are open on this machine; end other programs",
+    errno.ENOMEM: "free some memory, or use fewer workers",
 }
 
 
@@ -168,4 +150,5 @@ def system_limit(error: BaseException) -> str:
     """
     if not isinstance(error, RuntimeError | ImportError):
         return ""
-    return next((advice for words, advice in _SYSTEM_LIMITS.items() if words in str(error)), "")
+    message = str(error).replace("can't start new thread", os.strerror(errno.EAGAIN))
+    return next((advice for number, advice in SYSTEM_LIMITS.items() if os.strerror(number) in message), "")

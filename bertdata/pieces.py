@@ -27,7 +27,6 @@ _UNSPACED_SCRIPTS = (  # ranges of scripts without spaces between words
 )
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
-_BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 _VISIBLE_SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
 
@@ -171,19 +170,10 @@ def _begins(data: bytes) -> bool:
     """Return True if bytes begin with whitespace, or with a character of a script without spaces."""
     if not data or data[:1].isspace():
         return bool(data)
-    width = next((n for n, least in ((4, 0xF0), (3, 0xE0), (2, 0xC0)) if data[0] >= least), 1)
-    if width == 1 or data[0] > 0xF4:
-        return False
-    low, high = (_code((data + fill * 3)[:width], width) for fill in (b"\x80", b"\xbf"))
-    known = low == high and unicodedata.category(chr(min(low, 0x10FFFF))).startswith("M")
-    return not known and any(first <= low and high <= last for first, last in _UNSPACED_SCRIPTS)
-
-
-def _code(data: bytes, width: int) -> int:
-    code = data[0] & (0x7F >> width)
-    for byte in data[1:]:
-        code = code << 6 | byte & 0x3F
-    return code
+    # The least and the greatest first character, if the bytes end inside it. U+FFFD stands for bytes that begin none.
+    first, last = ((data + fill * 3).decode("utf-8", "replace")[0] for fill in (b"\x80", b"\xbf"))
+    is_mark = first == last and unicodedata.category(first).startswith("M")
+    return not is_mark and any(low <= ord(first) <= ord(last) <= high for low, high in _UNSPACED_SCRIPTS)
 
 
 def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ()) -> str:
@@ -201,12 +191,3 @@ def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ())
         return " ".join(b"".join(decoded).decode("utf-8", "replace").split())
     text = " ".join(pieces).replace(f" {mark or '##'}", "")
     return _BETWEEN.sub("", text)
-
-
-def is_close(before: str, piece: str) -> bool:
-    """Return True if two words are written without a space: words of Chinese or Japanese characters.
-
-    >>> is_close("茶", "树"), is_close("tea", "茶")
-    (True, False)
-    """
-    return _BEFORE.search(before) is not None and _BEHIND.match(piece) is not None

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar
 
-import msgspec
 from msgspec import Meta
 
+from ..codec import WrongValue, decode
 from ..errors import UsageError, did_you_mean
 
 C = TypeVar("C", bound="Config")
@@ -43,7 +43,7 @@ Number = Annotated[float, Meta(ge=0, le=1e300)]
 PositiveNumber = Annotated[float, Meta(gt=0, le=1e300)]
 
 _TYPE_NAMES = {"int": "an integer", "float": "a number", "str": "text", "bool": "true or false", "array": "a list"}
-_TYPE_NAMES |= {"object": "a table", "null": "None"}
+_TYPE_NAMES |= {"object": "a table", "null": "None", " | ": " or "}
 
 
 class Option(NamedTuple):
@@ -161,19 +161,14 @@ def options_of(kind: type[Config]) -> dict[str, Option]:
 def _convert(name: str, value: Any, hint: Any) -> Any:
     """Return a value as the type of a field. Raise UsageError if it has another type or is out of bounds."""
     try:
-        return msgspec.convert(value, hint)
-    except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        problem = re.sub(r"`([a-z |]+)`", lambda match: _named(match[1].split(" | ")), problem)
+        return decode(value, hint)
+    except WrongValue as error:
+        problem = re.sub(r"[a-z]+| \| ", lambda match: _TYPE_NAMES.get(match[0], match[0]), error.problem)
         if typing.get_origin(hint) is Literal and isinstance(value, str):
             choices = typing.get_args(hint)
             problem = f"use one of {', '.join(choices)}{did_you_mean(value, choices)}"
-        where = f"`{name}`{f' at {path[:-1]}' if path else ''}"
-        raise UsageError(f"{where} is {_short(value)}: {problem[:1].lower()}{problem[1:]}", field=name, value=value) from None
-
-
-def _named(types: list[str]) -> str:
-    return " or ".join(_TYPE_NAMES.get(each, each) for each in types)
+        where = f"`{name}` at {error.field}" if error.field else f"`{name}`"
+        raise UsageError(f"{where} is {_short(value)}: {problem}", field=name, value=value) from None
 
 
 def _plain(value: Any) -> Any:

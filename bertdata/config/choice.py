@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta
 
 from .base import Config, Count, Seed, option
 
+N = TypeVar("N", int, float)
 _SECTION = "Deduplication and sampling"
 
 
@@ -64,20 +64,7 @@ class ChoiceConfig(Config):
         >>> ChoiceConfig(mix="wikipedia=0.7, books=0.3").shares
         {'wikipedia': 0.7, 'books': 0.3}
         """
-        shares: dict[str, float] = {}
-        for part in self.mix.split(",") if self.mix.strip() else []:
-            name, _, value = (piece.strip() for piece in part.partition("="))
-            try:
-                share = float(value)
-            except ValueError:
-                share = 0.0
-            self._require(
-                name not in shares and 0 < share < math.inf,
-                f"`mix` {self.mix}: write each source once, with a share over 0: wikipedia=0.7,books=0.3",
-                field="mix",
-            )
-            shares[name] = share
-        return shares
+        return self._by_source("mix", float, "each source once, with a share over 0: wikipedia=0.7,books=0.3")
 
     @property
     def word_limits(self) -> dict[str, int]:
@@ -86,20 +73,23 @@ class ChoiceConfig(Config):
         >>> ChoiceConfig(max_words="10_000,books=3000").word_limits
         {'books': 3000, '': 10000}
         """
-        limits: dict[str, int] = {}
-        for part in self.max_words.split(",") if self.max_words.strip() else []:
+        limits = self._by_source("max_words", int, "a number over 0, or one for each source: books=3000000,text=7000000")
+        return dict(sorted(limits.items(), reverse=True))
+
+    def _by_source(self, field: str, kind: type[N], form: str) -> dict[str, N]:
+        """Parse numbers over 0 by source. Only an integer may come without a source, under the key ""."""
+        amounts: dict[str, N] = {}
+        text = getattr(self, field)
+        for part in text.split(",") if text.strip() else []:
             name, _, value = (piece.strip() for piece in part.rpartition("="))
             try:
-                limit = int(value)
+                amount = kind(value)
             except ValueError:
-                limit = 0
-            self._require(
-                name not in limits and 0 < limit < 1 << 62,
-                f"`max_words` {self.max_words}: write a number over 0, or one for each source: books=3000000,text=7000000",
-                field="max_words",
-            )
-            limits[name] = limit
-        return dict(sorted(limits.items(), reverse=True))
+                amount = kind(0)
+            is_new = name not in amounts and (name or kind is int)
+            self._require(bool(is_new) and 0 < amount < 1 << 62, f"`{field}` {text}: write {form}", field=field)
+            amounts[name] = amount
+        return amounts
 
     def check(self, sources: Collection[str]) -> None:
         """Raise UsageError if the mixture or a limit names a source that is not an input, or the mixture misses one."""

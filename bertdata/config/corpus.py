@@ -149,12 +149,11 @@ class CorpusConfig(Config):
 
     def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes. User files are represented by their digests."""
-        tables = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in self.templates]
-        values = {**super().identity(), "templates": tables}
-        for name in ("exclude", "exclude_ids"):
-            values[name] = [{"name": file, "sha256": sha256} for file, _, sha256 in getattr(self, name)]
-        values["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
-        return values
+        files = {name: [(file, sha256) for file, _, sha256 in getattr(self, name)] for name in ("exclude", "exclude_ids")}
+        files["templates"] = [(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in self.templates]
+        files["functions"] = [*self.functions]
+        digests = {key: [{"name": name, "sha256": sha256} for name, sha256 in pairs] for key, pairs in files.items()}
+        return {**super().identity(), **digests}
 
 
 def _is_encoding(name: str) -> bool:

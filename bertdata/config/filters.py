@@ -36,10 +36,5 @@ class FilterConfig(Config):
             f"`min_characters` {self.min_characters} is over `max_characters` {self.max_characters}. Change one of them",
             field="min_characters",
         )
-        self._require(
-            all(map(str.strip, self.languages)),
-            "`languages`: empty language code. Use comma-separated codes such as en,zh",
-            field="languages",
-        )
         for code in self.languages:
             self._require(not problem_of(code), f"`languages`: {problem_of(code)}", field="languages")

@@ -5,8 +5,9 @@ A code is a Wikipedia or BCP 47 code: two letters of ISO 639-1 or three letters,
 
 from __future__ import annotations
 
-import difflib
 import re
+
+from ..errors import nearest
 
 _TWO_LETTER_CODES = (  # ISO 639-1, including withdrawn codes that Wikipedias still use (sh, mo, bh)
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo"
@@ -53,11 +54,6 @@ def problem_of(code: str) -> str:
     known = len(main) == 3 or main in _TWO_LETTER_CODES.split()
     if lower in _WORD_CODES or (_FORM.fullmatch(lower) and known and not meant):
         return ""
-    suggestion = f"use {meant}" if meant else _suggest(main) or "use a code such as en, zh or zh-yue"
-    return f"{code!r} is not a language code: {suggestion}"
-
-
-def _suggest(name: str) -> str:
-    """Suggest the code of the language with the most similar name, or return an empty string."""
-    names = difflib.get_close_matches(name, [word for word in _CODES if len(word) > 3], 1)
-    return f"did you mean {_CODES[names[0]]} ({names[0].capitalize()})?" if names else ""
+    similar = [] if meant else nearest(main, [word for word in _CODES if len(word) > 3])
+    advice = f"did you mean {_CODES[similar[0]]} ({similar[0].capitalize()})?" if similar else "use a code such as en or zh-yue"
+    return f"{code!r} is not a language code: {f'use {meant}' if meant else advice}"

@@ -13,10 +13,6 @@ from .base import FREE, Config, Count, Positive, Seed, Share, option
 from .objectives import OBJECTIVES
 
 _ROWS_SECTION, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
-# Fields of PairsConfig that apply only to NotNext pairs.
-_PARTNERS = ("pair_across_languages", "pair_within")
-# Fields of PairsConfig that apply only to static masks.
-_MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "mask_shares")
 
 
 def mask_shares(text: str) -> tuple[float, float]:
@@ -170,23 +166,9 @@ class PairsConfig(Config):
             f"`short_seq_prob` is for pairs: rows of {self.objective} are never made shorter",
             field="short_seq_prob",
         )
-        for name in _PARTNERS:
-            self._require(
-                self.objective == "nsp" or getattr(self, name) == getattr(PairsConfig, name),
-                f"`{name}` does nothing with `objective` {self.objective}: only nsp joins text of two documents. Omit it",
-                field=name,
-            )
-        self._check_masks()
-
-    def _check_masks(self) -> None:
-        """Raise UsageError for invalid masking options and for options without effect."""
+        for name, reason in self._unused().items():
+            self._require(getattr(self, name) == getattr(PairsConfig, name), f"`{name}` does nothing with {reason}", field=name)
         static, words = self.masking == "static", self.chinese_words != "none"
-        for name in _MASKS:
-            self._require(
-                static or getattr(self, name) == getattr(PairsConfig, name),
-                f"`{name}` does nothing with `masking` none, where rows are masked when they are read: use `masking` static",
-                field=name,
-            )
         needed_by = "`masking` static" if static else "`chinese_words`"
         self._require(
             OBJECTIVES[self.objective].masks or not (static or words),
@@ -213,7 +195,16 @@ class PairsConfig(Config):
 
     def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes. Fields that do not apply to the rows are omitted."""
-        values = super().identity()
-        left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}
-        left_out |= {*(() if self.objective == "nsp" else _PARTNERS)}
-        return {name: value for name, value in values.items() if name not in left_out}
+        left_out = {*self._unused(), *(() if self.special_tokens else ("special_tokens",))}
+        return {name: value for name, value in super().identity().items() if name not in left_out}
+
+    def _unused(self) -> dict[str, str]:
+        """Return the options that do not apply to the rows, and why."""
+        partners, masks = (
+            ("pair_across_languages", "pair_within"),
+            ("masked_lm_prob", "max_predictions", "whole_word", "mask_shares"),
+        )
+        no_partners = f"`objective` {self.objective}: only nsp joins text of two documents. Omit it"
+        no_masks = "`masking` none, where rows are masked when they are read: use `masking` static"
+        unused = {} if self.objective == "nsp" else dict.fromkeys(partners, no_partners)
+        return unused if self.masking == "static" else unused | dict.fromkeys(masks, no_masks)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -26,6 +27,7 @@ class VocabConfig(Config):
     voiced kana), and in others they distinguish words.
     """
 
+    packages: ClassVar[tuple[str, ...]] = ("tokenizers",)  # whose versions affect the output's bytes
     model: Literal["wordpiece", "bpe"] = option("wordpiece", "Tokenizer model.", first=True)
     size: Annotated[int, Meta(ge=64, le=1 << 20)] = option(30522, "Vocabulary size, including special tokens.", first=True)
     pad_to_multiple_of: Annotated[int, Meta(ge=0, le=4096)] = option(
@@ -77,23 +79,14 @@ class VocabConfig(Config):
         )
         least = 5 + len(self.extra_tokens) + 256 + 32
         self._require(wordpiece or self.size >= least, f"`size`: use {least:,} or more with this `model`", field="size")
-        self._check_extra()
-        if self.strip_accents is None and not (wordpiece and self.lowercase):
-            object.__setattr__(self, "strip_accents", False)
-
-    def _check_extra(self) -> None:
-        """Raise UsageError for an extra token that is invalid, repeated or already in the vocabulary."""
+        form = re.compile(r"\[\S{1,98}\]" if wordpiece else r"\S{1,100}")
         for token in self.extra_tokens:
             problem = ""
-            if not 1 <= len(token) <= 100 or not token.isprintable() or any(map(str.isspace, token)):
-                problem = f"{token!r} is not a valid token: use 1 to 100 printable characters without spaces"
-            elif self.model == "wordpiece" and not (token[0] == "[" and token[-1] == "]" and len(token) > 2):
-                problem = f"write {token!r} in square brackets: [{token}]"
+            if not token.isprintable() or not form.fullmatch(token):
+                more = ", for wordpiece in square brackets: [NAME]" if wordpiece else ""
+                problem = f"{token!r} is not a valid token: use 1 to 100 printable characters without spaces{more}"
             elif token in BERT_TOKENS.values() or token.startswith("[unused") or self.extra_tokens.count(token) > 1:
                 problem = f"{token!r} is repeated or reserved. List each token once, without BERT's own and [unusedN]"
             self._require(not problem, f"`extra_tokens`: {problem}", field="extra_tokens")
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The packages whose versions affect the output's bytes."""
-        return ("tokenizers",)
+        if self.strip_accents is None and not (wordpiece and self.lowercase):
+            object.__setattr__(self, "strip_accents", False)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from ..credentials import cause
-from ..errors import BertDataError, StorageError, system_limit
+from ..errors import SYSTEM_LIMITS, BertDataError, StorageError, system_limit
 
 # Packages whose errors mean that a store or the network failed
 _CLIENTS = re.compile(r"(botocore|aiobotocore|aiohttp|gcsfs|google|azure|huggingface_hub|hf_xet|requests|httpx2?|fsspec)(\.|$)")
@@ -47,15 +47,14 @@ def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
     if "usable temporary directory" in message:  # message of Python's tempfile, without a file name
         advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
     where = str(error.filename or "")
-    nameless = "a limit of the system is reached" if number in _OF_SYSTEM else "cannot use the file system"
+    nameless = "a limit of the system is reached" if number in SYSTEM_LIMITS else "cannot use the file system"
     subject = f"{doing}: {where}" if doing and where not in doing else doing or (f"cannot use {where}" if where else nameless)
     return StorageError(f"{subject}: {error.strerror or message}: {advice}")
 
 
 # Errors of stores have no errno.
 _ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, BlockingIOError: errno.EAGAIN}
-_OF_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)  # system limits, not related to a file
-_ADVICE = {
+_ADVICE = SYSTEM_LIMITS | {
     errno.ENOENT: "check the name",
     errno.ENOSPC: "free some space, then run the same command again",
     errno.EDQUOT: "the disk quota is used up; free some space, then run the same command again",
@@ -63,10 +62,6 @@ _ADVICE = {
     errno.EACCES: "check the permissions, or choose another directory",
     errno.EPERM: "check the permissions, or choose another directory",
     errno.EROFS: "the file system is read-only; choose another directory",
-    errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
-    errno.ENFILE: "too many files are open on this machine; end other programs",
-    errno.EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
-    errno.ENOMEM: "free some memory, or use fewer workers",
     errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
     errno.EEXIST: "a file is in the place of a directory; remove it or choose another path",
     errno.EISDIR: "a directory is in the place of a file; remove it or choose another path",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +15,12 @@ from tokenizers import Tokenizer
 from ..config import CorpusConfig
 from ..dataset import manifest
 from ..dataset.manifest import NAME, steady
-from ..dataset.manifest_records import File, RowFile
+from ..dataset.manifest_records import RowFile
 from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
 from ..dataset.stored_vocabulary import read_vocabulary
 from ..errors import VerificationError
 from ..storage.files import json_text, to_path
-from ..storage.process import cores, worker_count
+from ..storage.process import worker_count
 from ..storage.workers import Pool
 from . import documents, sums
 from .files import CheckFailed, check_list, compare, fetched
@@ -67,18 +68,18 @@ class _CheckFile:
     rules: CorpusConfig | RowRules | None
 
     def __call__(self, task: _Task) -> _Checked:
+        counts: Counter[str] = Counter()
         try:
             with fetched(self.directory, task.file) as path:
-                return _Checked(task, "", self._rules(task, path))
+                if task.group != "shards":
+                    counts = check_list(path, task.file, task.group)
+                elif isinstance(self.rules, RowRules):
+                    counts = self.rules.check(path, task.file)
+                elif self.rules:
+                    counts = documents.check(path, task.file, self.rules)
         except CheckFailed as failed:
             return _Checked(task, str(failed), Counter())
-
-    def _rules(self, task: _Task, path: Path) -> Counter[str]:
-        if task.group != "shards":
-            return check_list(path, task.file, task.group)
-        if isinstance(self.rules, RowRules):
-            return self.rules.check(path, task.file)
-        return documents.check(path, task.file, self.rules) if self.rules else Counter()
+        return _Checked(task, "", counts)
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -111,19 +112,23 @@ def _check(
 ) -> Result:
     """Check the files of a dataset. `problems` has the first problem of each file."""
     small = [*getattr(contents, "files", ()), *([contents.card] if contents.card else [])]
-    for file in small:
-        _check_digest(directory, file, problems)
+    for file in (file for file in small if file.name not in problems):
+        try:
+            with fetched(str(directory), file):
+                pass
+        except CheckFailed as failed:
+            problems[file.name] = str(failed)
     rules = _rules(directory, contents, problems)
     tasks = [_Task(group, file) for group in _GROUPS for file in getattr(contents, group, ()) if file.name not in problems]
     total, done, results = sum(task.file.bytes for task in tasks), 0, list[_Checked]()
-    if workers is None:
-        workers = min(cores(), 1 + total // _BYTES_PER_WORKER)
-    for result in _each(_CheckFile(str(directory), rules), tasks, max(1, min(len(tasks), workers)), notes.append):
-        results.append(result)
-        done += result.task.file.bytes
-        progress(done, total)
-        if result.problem:
-            problems[result.task.file.name] = result.problem
+    check, workers = _CheckFile(str(directory), rules), min(len(tasks), worker_count(workers, 1 + total // _BYTES_PER_WORKER))
+    with Pool(workers, warn=notes.append) if workers > 1 else contextlib.nullcontext() as pool:
+        for result in pool.each(check, sorted(tasks, key=lambda task: -task.file.bytes)) if pool else map(check, tasks):
+            results.append(result)
+            done += result.task.file.bytes
+            progress(done, total)
+            if result.problem:
+                problems[result.task.file.name] = result.problem
     if not problems:
         groups: dict[str, Counter[str]] = {group: Counter() for group in _GROUPS}
         splits: dict[str, Counter[str]] = {split: Counter() for split in getattr(contents, "splits", ())}
@@ -137,16 +142,6 @@ def _check(
     found = [Problem(*item) for item in sorted(problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
     size = done + sum(file.bytes for file in small)
     return Result(contents.kind, 1 + len(results) + len(small), contents.rows, size, found, notes)
-
-
-def _check_digest(directory: Path, file: File, problems: dict[str, str]) -> None:
-    """Check the digest of a file that has the right size."""
-    if file.name not in problems:
-        try:
-            with fetched(str(directory), file):
-                pass
-        except CheckFailed as failed:
-            problems[file.name] = str(failed)
 
 
 def _rules(directory: Path, contents: Manifest, problems: dict[str, str]) -> CorpusConfig | RowRules | None:
@@ -164,12 +159,3 @@ def _rules(directory: Path, contents: Manifest, problems: dict[str, str]) -> Cor
     if tokenizer.get_vocab_size() != len([token for token in tokens if token]):
         problems[_TOKENIZER] = f"has {tokenizer.get_vocab_size():,} tokens, but {len(tokens):,} in the manifest"
     return RowRules.of(contents, special) if isinstance(contents, PairsManifest) else None
-
-
-def _each(check: _CheckFile, tasks: list[_Task], workers: int, warn: Callable[[str], object]) -> Iterator[_Checked]:
-    """Yield the result of each file as soon as it is checked."""
-    if workers == 1:
-        yield from map(check, tasks)
-        return
-    with Pool(worker_count(workers, len(tasks)), warn=warn) as pool:
-        yield from pool.each(check, sorted(tasks, key=lambda task: -task.file.bytes))

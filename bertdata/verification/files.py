@@ -136,14 +136,9 @@ def batches(path: Path, schema: pa.Schema, entry: RowFile) -> Iterator[pa.Record
 
 def check_batch(batch: pa.RecordBatch, schema: pa.Schema) -> None:
     """Raise CheckFailed for another schema or a null, and ArrowException for values that are not valid."""
-    if batch.schema.names != schema.names:
-        names = ", ".join(ascii(name)[1:-1] for name in batch.schema.names)
-        raise CheckFailed(f"has the columns {names}, not {', '.join(schema.names)}")
-    for ours, theirs in zip(schema, batch.schema, strict=True):
-        if not ours.type.equals(theirs.type):
-            raise CheckFailed(f"has a column {ours.name} of {theirs.type}, not {ours.type}")
-    if batch.schema.metadata != schema.metadata:
-        raise CheckFailed("describes other columns to `datasets` (the schema's key huggingface)")
+    if not batch.schema.equals(schema, check_metadata=True):
+        ours, theirs = (" ".join(each.to_string(show_schema_metadata=False).split()) for each in (schema, batch.schema))
+        raise CheckFailed(f"has the columns {ascii(theirs)[1:-1]}, not {ours}, or describes others to `datasets`")
     batch.validate(full=True)
     for name, column in zip(schema.names, batch.columns, strict=True):
         if column.null_count or (pa.types.is_list(column.type) and column.flatten().null_count):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..config import LABEL_1_COUNTS, PairsConfig
-from ..dataset.manifest_records import SourceEntry, Statistics
+from ..dataset.manifest_records import Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest
 from ..rows.masking import max_predictions_of
 from ..tally import stage_name
@@ -25,10 +25,10 @@ def check(manifest: Manifest, groups: Counts, splits: Counts) -> Iterator[str]:
         if stage.entered != stage.left + gone:
             yield f"{stage.stage}: {stage.entered:,} in, {stage.left:,} out, {gone:,} dropped or rejected do not add up"
     if isinstance(manifest, CorpusManifest):
-        yield from _names(manifest, {"train": len(manifest.shards)}, complete=False)
+        yield from _names(manifest)
         yield from _documents(manifest, groups)
     elif isinstance(manifest, PairsManifest):
-        yield from _names(manifest, {split: entry.shards or 0 for split, entry in manifest.splits.items()}, complete=True)
+        yield from _names(manifest)
         yield from _pairs(manifest, splits)
     elif isinstance(manifest, ExportManifest):
         yield from _same("counts, rows that came out", sum(stage.left for stage in manifest.counts), manifest.rows)
@@ -40,21 +40,18 @@ def split_of(name: str) -> str:
     return match[1] if match else ""
 
 
-def _names(manifest: Manifest, splits: Mapping[str, int], *, complete: bool) -> Iterator[str]:
+def _names(manifest: CorpusManifest | PairsManifest) -> Iterator[str]:
     """Check the names of the shards. A corpus may lack some numbers, because a task that checks a file writes no shard."""
-    numbers: dict[str, list[int]] = {split: [] for split in splits}
-    totals: dict[str, set[int]] = {split: set() for split in splits}
-    for shard in manifest.shards:
-        match = _SHARD.fullmatch(shard.name)
-        if not match or match[1] not in splits:
-            yield f"shards has {ascii(shard.name)}, which is of no split"
-            return
-        numbers[match[1]].append(int(match[2]))
-        totals[match[1]].add(int(match[3]))
-    for split, count in splits.items():
-        rising = numbers[split] == sorted(set(numbers[split])) and max(numbers[split], default=0) <= max(totals[split], default=1)
-        if len(totals[split]) > 1 or not rising or (complete and numbers[split] != list(range(count))):
-            yield f"shards of {split} are not data/{split}-00000-of-{count:05d} and so on, in order"
+    names = [shard.name for shard in manifest.shards]
+    if isinstance(manifest, PairsManifest):
+        for split, count in ((split, entry.shards or 0) for split, entry in manifest.splits.items()):
+            expected = [f"data/{split}-{number:05d}-of-{count:05d}.arrow" for number in range(count)]
+            if [name for name in names if split_of(name) == split] != expected:
+                yield f"shards of {split} are not data/{split}-00000-of-{count:05d} and so on, in order"
+    elif names != sorted(set(names)) or len({name[-11:] for name in names}) > 1:
+        yield "shards of train are not in order, or not of one number of tasks"
+    if others := [name for name in names if split_of(name) not in getattr(manifest, "splits", ("train",))]:
+        yield f"shards has {ascii(others[0])}, which is of no split"
 
 
 def _documents(manifest: CorpusManifest, groups: Counts) -> Iterator[str]:
@@ -64,7 +61,13 @@ def _documents(manifest: CorpusManifest, groups: Counts) -> Iterator[str]:
     found = {name.removeprefix("documents of ") for name, count in counted.items() if name.startswith("documents of ") and count}
     yield from _same("sources", sorted(sources), sorted(set(sources) | found))
     for source, entry in sources.items():
-        yield from _source(source, entry, counted)
+        for what in ("documents", "text_bytes", "words", "characters"):
+            yield from _same(f"sources.{source}.{what}", getattr(entry, what), counted[f"{what} of {source}"])
+        for what in ("words", "characters", "documents"):
+            of_languages = sum(getattr(amounts, what) for amounts in entry.languages.values())
+            yield from _same(f"sources.{source}.languages, {what}", of_languages, getattr(entry, what))
+        share = counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
+        yield from _near(f"sources.{source}.share", entry.share, share)
     came = sorted(stage.left for stage in stages if stage.left)
     yield from _same("counts, documents of each source", came, sorted(s.documents for s in sources.values() if s.documents))
     formulas = manifest.formulas
@@ -77,16 +80,6 @@ def _documents(manifest: CorpusManifest, groups: Counts) -> Iterator[str]:
         yield from _same(f"counts, rejected as {reason}", rejected[reason], groups["rejects"][reason])
     for reason in sorted(groups["drops"]):  # other reasons are counted but not listed
         yield from _same(f"counts, dropped as {reason}", dropped[reason], groups["drops"][reason])
-
-
-def _source(source: str, entry: SourceEntry, counted: Counter[str]) -> Iterator[str]:
-    for what in ("documents", "text_bytes", "words", "characters"):
-        yield from _same(f"sources.{source}.{what}", getattr(entry, what), counted[f"{what} of {source}"])
-    for what in ("words", "characters", "documents"):
-        of_languages = sum(getattr(amounts, what) for amounts in entry.languages.values())
-        yield from _same(f"sources.{source}.languages, {what}", of_languages, getattr(entry, what))
-    share = counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
-    yield from _near(f"sources.{source}.share", entry.share, share)
 
 
 def _pairs(manifest: PairsManifest, splits: Counts) -> Iterator[str]:

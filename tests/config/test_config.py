@@ -62,7 +62,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     (VocabConfig, {"size": 2047, "layout": "bert"}, "`size`: use 2,048 or more"),
     (VocabConfig, {"size": "30522"}, "`size` is '30522': expected an integer, got text"),
     (VocabConfig, {"strip_accents": "no"}, "`strip_accents` is 'no': expected true or false or None"),
-    (VocabConfig, {"extra_tokens": ["tea"]}, "`extra_tokens`: write 'tea' in square brackets"),
+    (VocabConfig, {"extra_tokens": ["tea"]}, "`extra_tokens`: 'tea' is not a valid token: "),
     (VocabConfig, {"extra_tokens": ["[MASK]"]}, "`extra_tokens`: '[MASK]' is repeated or reserved"),
     (VocabConfig, {"extra_tokens": ["[a b]"]}, "`extra_tokens`: '[a b]' is not a valid token"),
     (VocabConfig, {"model": "bpe", "size": 200}, "`size`: use 293 or more"),
