@@ -120,7 +120,11 @@ def _request(method: str, session: requests.Session, url: str, *accepted: int, *
     import requests
 
     try:
-        with session.request(method, url, headers=headers, stream=True, timeout=_TIMEOUTS_S, allow_redirects=True) as response:
+        try:
+            opened = session.request(method, url, headers=headers, stream=True, timeout=_TIMEOUTS_S, allow_redirects=True)
+        except ValueError as error:  # a redirect to something that is not an address
+            raise requests.exceptions.InvalidURL(url) from error
+        with opened as response:
             if response.status_code not in (200, 206, *accepted):
                 advice = "set `contact`" if response.status_code in (401, 403) else "check the address, or try again later"
                 raise TransferError(f"{url}: the server answers {response.status_code} {response.reason}: {advice}")
