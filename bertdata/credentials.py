@@ -1,6 +1,6 @@
 """Keep secrets out of messages and files: logins and signatures in URLs.
 
-bertdata rejects URLs that contain a secret (`storage.stores.check_url`).  A message may still quote one: the rejected URL, or a
+bertdata rejects URLs that contain a secret (`storage.files.check_url`).  A message may still quote one: the rejected URL, or a
 signed address that a server redirects to.  `hide` masks these.
 
     https://ada:word@host/a.jsonl?Signature=…   ->   https://***@host/a.jsonl?Signature=***

@@ -16,8 +16,8 @@ import click
 from ..config.base import Config, hints_of
 from ..errors import BertDataError, UsageError
 from ..storage import files
+from ..storage.files import check_url
 from ..storage.process import import_arrow_without_pandas
-from ..storage.stores import check_url
 from . import console
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -4,30 +4,18 @@
 """
 
 from .base import Config
-from .choice import ChoiceConfig
-from .corpus import CorpusConfig
-from .export import ExportConfig
-from .filters import FilterConfig
-from .objectives import LABEL_1_COUNTS, OBJECTIVES
-from .pairs import PairsConfig, mask_shares
-from .toml import parse_toml, read_small, read_toml
-from .vocab import VocabConfig
-
-__all__ = [
-    "CONFIGS",
-    "LABEL_1_COUNTS",
-    "OBJECTIVES",
-    "ChoiceConfig",
-    "CorpusConfig",
-    "ExportConfig",
-    "FilterConfig",
-    "PairsConfig",
-    "VocabConfig",
-    "parse_toml",
-    "read_small",
-    "read_toml",
-    "mask_shares",
-]
+from .choice import ChoiceConfig as ChoiceConfig
+from .corpus import CorpusConfig as CorpusConfig
+from .export import ExportConfig as ExportConfig
+from .filters import FilterConfig as FilterConfig
+from .objectives import LABEL_1_COUNTS as LABEL_1_COUNTS
+from .objectives import OBJECTIVES as OBJECTIVES
+from .pairs import PairsConfig as PairsConfig
+from .pairs import mask_shares as mask_shares
+from .toml import parse_toml as parse_toml
+from .toml import read_small as read_small
+from .toml import read_toml as read_toml
+from .vocab import VocabConfig as VocabConfig
 
 CONFIGS: dict[str, type[Config]] = {  # by the kind of dataset
     "documents": CorpusConfig,

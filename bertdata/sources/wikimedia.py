@@ -13,7 +13,7 @@ import msgspec
 
 from ..config.languages import problem_of
 from ..errors import NoInputError, TransferError, UsageError
-from ..storage.stores import check_url
+from ..storage.files import check_url
 from .download import Dump, RemoteFile, read_list, read_size
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import unquote
 
+from .. import credentials
 from ..errors import UsageError
 from ..extras import missing_package
-from . import stores
 from .problems import storage_errors
 
 TEMPORARY_PREFIX = ".tmp-"  # prefix of temporary names, and of no others
@@ -40,6 +40,14 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters, becaus
 OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci"))  # have no rename
 _PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras that install a store's client
 _HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
+_LOGIN = (
+    "bertdata accepts no login or key in a URL. Put it into ~/.netrc (https), the store's own environment variables or files "
+    "(AWS_ACCESS_KEY_ID, ~/.aws/credentials), or fsspec's configuration (~/.config/fsspec/conf.json)"
+)
+_QUERY = (
+    "bertdata accepts no query or signature in a URL. Download the file first and pass its path, or remove everything from the "
+    "question mark on if the file is public"
+)
 
 
 def to_path(name: str | Path) -> Path:
@@ -54,28 +62,49 @@ def to_path(name: str | Path) -> Path:
         return name
     if not _URL.match(name):
         return Path(name)
-    stores.check_url(name)
+    check_url(name)
     scheme, _, rest = name.partition("://")
     scheme = scheme.lower()
     if scheme == "file":
         return Path(unquote(rest.removeprefix("localhost")))
     if scheme == "hf" and not _HUB.match(rest):
         raise UsageError(f"{name} is not the name of a dataset: write hf://datasets/OWNER/NAME")
+    options: dict[str, Any] = {"get_client": _session} if scheme in ("http", "https") else {}
+    if scheme in OBJECT_STORES:
+        options["use_listings_cache"] = False  # others write to a store as well
     try:
         from upath import UPath
-    except ImportError as error:
-        raise missing_package(f"{name}: reading URLs needs universal_pathlib", _PACKAGES.get(scheme, "remote"), error) from None
-    try:
-        # Others write to a store as well, so no listing of it is cached.
-        path = UPath(name, **({"use_listings_cache": False} if scheme in OBJECT_STORES else stores.options(scheme)))
+
+        path = UPath(name, **options)
         _ = path.fs  # looks for the package that reaches it
     except ImportError as error:
-        if scheme in _PACKAGES:
-            raise missing_package(name, _PACKAGES[scheme], error) from error
+        if scheme in _PACKAGES or error.name == "upath":
+            raise missing_package(name, _PACKAGES.get(scheme, "remote"), error) from error
         raise UsageError(f"{name}: {error}. Install the library that it names") from error
     except ValueError as error:
         raise UsageError(f"{name}: {error}: a local name that has :// in it is written ./{name}") from error
     return cast("Path", path)
+
+
+def check_url(url: str) -> None:
+    """Raise UsageError for a URL with a login, a signature or, for http, a query; other names are fine.
+
+    >>> check_url("s3://bucket/corpus"), check_url("https://host/*.bz2"), check_url("books/emma.txt")
+    (None, None, None)
+    """
+    public, login, query = credentials.split_url(url)
+    shown = credentials.hide(public)
+    if login:
+        raise UsageError(f"{shown}: {_LOGIN}")
+    if query or ("://" in url and shown != public):
+        raise UsageError(f"{shown}: {_QUERY}")
+
+
+async def _session(**options: Any) -> Any:
+    """Return an HTTP session that uses ~/.netrc and the proxies of the environment."""
+    import aiohttp
+
+    return aiohttp.ClientSession(**{"trust_env": True, **options})
 
 
 def is_local(path: str | Path) -> bool:

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import ResumeError, UsageError
+from ..errors import BertDataError, ResumeError, UsageError
 
 
 def name_of(function: str | Callable[..., Any], field: str) -> str:
@@ -44,25 +44,23 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
 
     Raise UsageError if it cannot be imported, and ResumeError if the digest of its module's source differs from `sha256`.
     """
+
+    def problem(what: str, kind: type[BertDataError] = UsageError) -> BertDataError:
+        return kind(f"`{field}` {name}: {what}", field=field, value=name)
+
     module, _, function = name.partition(":")
     if not (module and function):
-        raise UsageError(f"`{field}` {name}: write it as module:function", field=field, value=name)
+        raise problem("write it as module:function")
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())
     try:
         loaded = getattr(importlib.import_module(module), function)
     except Exception as error:  # includes errors of the module itself
-        raise UsageError(
-            f"`{field}` {name}: cannot import it ({error}): install it, or run where it is", field=field, value=name
-        ) from error
+        raise problem(f"cannot import it ({error}): install it, or run where it is") from error
     if not callable(loaded):
-        raise UsageError(f"`{field}` {name}: {function} is not a function", field=field, value=name)
+        raise problem(f"{function} is not a function")
     if sha256 and source_digest(name) != sha256:
-        raise ResumeError(
-            f"`{field}` {name}: its source has changed since this run began: start again with `overwrite`",
-            field=field,
-            value=name,
-        )
+        raise problem("its source has changed since this run began: start again with `overwrite`", ResumeError)
     return loaded  # type: ignore[no-any-return]
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Element = TypeVar("Element")
 Result = TypeVar("Result")
 _KILLED = "worker process was killed, perhaps because memory ran out"
-_REPLACED = f"a {_KILLED}. It is replaced, and its task starts again"
 _RETRY_ADVICE = "Finished tasks are kept: run the same command again with fewer `workers`"
 _CLOSE_TIMEOUT_S = 1  # seconds for an idle worker to exit
 _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
@@ -90,28 +89,24 @@ class Pool:
             for pipe in wait([*busy]):
                 worker, element = busy.pop(pipe)
                 try:
-                    results.append(_result_of(worker.receive()))
+                    result, error, traceback = worker.receive()
                 except _KilledError as killed:  # tasks write files atomically, so another worker can start again
                     begin(self._replace(worker, killed), element)
+                    continue
+                if error is not None:
+                    raise error from RuntimeError(f"in a worker process:\n{traceback}")
+                results.append(result)
 
     def _replace(self, worker: _Worker, killed: _KilledError) -> _Worker:
         """Replace a killed worker. Raise BertDataError the second time."""
         if self._has_replaced:
             raise BertDataError(f"a second {_KILLED}. {_RETRY_ADVICE}") from killed
         self._has_replaced = True
-        self._warn(_REPLACED)
+        self._warn(f"a {_KILLED}. It is replaced, and its task starts again")
         worker.close(at_once=True)
         worker.end()
         new = self._workers[self._workers.index(worker)] = _Worker(self._verbose)
         return new
-
-
-def _result_of(answer: tuple[Any, BaseException | None, str]) -> Any:
-    """Return a worker's result, or raise its exception."""
-    result, error, traceback = answer
-    if error is not None:
-        raise error from RuntimeError(f"in a worker process:\n{traceback}")
-    return result
 
 
 class _KilledError(BertDataError):

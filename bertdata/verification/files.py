@@ -28,7 +28,7 @@ _MAX_LINE_BYTES = 64 << 20  # of a list; an id and a file name are much shorter
 # In the state directory: files that stay after a run, and folders removed then.
 _STATE_FILES = frozenset(("run.json", "run.sha256", "lock", "commit", "stages.json"))
 _UNFINISHED = re.compile(r"tasks|work|build-[0-9a-f]{16}")
-_FOLDER, _OTHER = -1, -2  # in place of a size: not a regular file
+_OTHER = -1  # in place of a size: not a regular file
 
 
 class CheckFailed(Exception):
@@ -44,8 +44,6 @@ def compare(directory: Path, manifest: Manifest) -> tuple[dict[str, str], list[s
     known = {entry.name for entry in entries} | {MANIFEST, CARD, REPORT}
     notes: dict[str, None] = {}
     for name in sorted(sizes.keys() - known):
-        if sizes[name] == _FOLDER:
-            continue
         folder, *rest = name.split("/")
         left_over = any(part.startswith(TEMPORARY_PREFIX) for part in (folder, *rest))
         if folder != STATE:
@@ -72,17 +70,19 @@ def _misplaced(directory: Path, entry: File, sizes: dict[str, int]) -> str:
 
 
 def _walk(directory: Path) -> Iterator[tuple[str, int]]:
-    """Yield the name and size of everything below a directory. A link has the size of its target and is not followed."""
+    """Yield the name and size of all files below a directory. A link has the size of its target and is not followed."""
     for parent, folders, names in os.walk(directory):
         for name in (*folders, *names):
             path = Path(parent, name)
+            if path.is_dir() and not path.is_symlink():
+                continue
             try:
                 status = path.stat()
             except FileNotFoundError:  # a broken link, or a file that is being removed
                 size = _OTHER
             else:
                 size = status.st_size if stat.S_ISREG(status.st_mode) else _OTHER
-            yield str(path.relative_to(directory)), _FOLDER if path.is_dir() and not path.is_symlink() else size
+            yield str(path.relative_to(directory)), size
 
 
 def _list(directory: Any) -> dict[str, int]:

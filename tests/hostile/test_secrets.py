@@ -15,7 +15,7 @@ from loopback import Quiet, listening
 
 from bertdata import credentials
 from bertdata.errors import BertDataError, UsageError
-from bertdata.storage.stores import check_url
+from bertdata.storage.files import check_url
 
 pytest.importorskip("upath")
 pytest.importorskip("aiohttp")
