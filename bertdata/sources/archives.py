@@ -6,7 +6,6 @@ A zip file is cut into ranges of members. A tar file, compressed or not, is one 
 from __future__ import annotations
 
 import contextlib
-import errno
 import stat
 import struct
 import sys
@@ -25,8 +24,8 @@ from .packed import BrokenFile, check_package, open_packed
 
 T = TypeVar("T")
 
-# What zipfile raises for a damaged file.
-BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
+# What zipfile raises for a damaged file: OSError for an offset before its beginning (a disk that fails is a StorageError).
+BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _BROKEN_TAR = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # for these only, zipfile limits the output per read
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # flags of a member
@@ -74,29 +73,26 @@ def read_archive(part: FileRange, source: str, suffixes: tuple[str, ...], max_by
     Reasons to reject: ``damaged``, ``truncated``, ``too-large``, ``decompression-bomb``, ``unsafe-name``, ``link``,
     ``unsupported-compression``.
     """
-    check = partial(_check, part, source, suffixes, max_bytes)
-    if part.name.lower().endswith(".zip"):
-        return or_empty(_read_zip(part, source, check), part, source)
-    return or_empty(each_tar_member(part, source, partial(_tar_member, check)), part, source)
 
+    def check(name: str, size: int, kind: str) -> str | Drop | Reject | None:
+        """Return the name of a member to read, with the archive's name; or why it is not read; None for a directory."""
+        steps = [step for step in name.split("/") if step not in ("", ".")]
+        full = "/".join([part.name, *steps]).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        if name.startswith("/") or ".." in steps or "\\" in name or not (steps or kind == "directory"):
+            return Reject(f"{source}:{full}", "unsafe-name", f"{part.name}: {name!a} leads out of the archive")
+        if kind == "directory":
+            return None
+        if kind:
+            return Reject(f"{source}:{full}", "link", f"{full} is {kind}, not a file")
+        if not full.lower().endswith(suffixes) or steps[-1].startswith("."):
+            return Drop("other file in an archive")
+        if size > max_bytes:
+            return Reject(f"{source}:{full}", "too-large", f"{full} has {size} bytes, more than {max_bytes}")
+        return full
 
-def _check(
-    part: FileRange, source: str, suffixes: tuple[str, ...], max_bytes: int, name: str, size: int, kind: str
-) -> str | Drop | Reject | None:
-    """Return the name of a member to read, with the archive's name; or why it is not read; None for a directory."""
-    steps = [step for step in name.split("/") if step not in ("", ".")]
-    full = "/".join([part.name, *steps]).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    if name.startswith("/") or ".." in steps or "\\" in name or not (steps or kind == "directory"):
-        return Reject(f"{source}:{full}", "unsafe-name", f"{part.name}: {name!a} leads out of the archive")
-    if kind == "directory":
-        return None
-    if kind:
-        return Reject(f"{source}:{full}", "link", f"{full} is {kind}, not a file")
-    if not full.lower().endswith(suffixes) or steps[-1].startswith("."):
-        return Drop("other file in an archive")
-    if size > max_bytes:
-        return Reject(f"{source}:{full}", "too-large", f"{full} has {size} bytes, more than {max_bytes}")
-    return full
+    is_zip = part.name.lower().endswith(".zip")
+    members = _read_zip(part, source, check) if is_zip else each_tar_member(part, source, partial(_tar_member, check))
+    return or_empty(members, part, source)
 
 
 # --- zip ---
@@ -108,9 +104,9 @@ def _read_zip(part: FileRange, source: str, check: Check) -> Iterator[Entry]:
     with open_file(part.path) as file:
         try:
             archive = open_zip(file, _MAX_LIST_BYTES)
-            last = size(part.path) - 1  # the last range rejects members that a damaged list places beyond the end of the file
+            last = size(part.path) - 1  # a damaged list may place members outside of the file: they are rejects
             for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
-                if part.start <= min(info.header_offset, last) < part.end and (
+                if part.start <= max(0, min(info.header_offset, last)) < part.end and (
                     member := _zip_member(archive, info, source, check)
                 ):
                     left -= len(member.data) if isinstance(member, Member) else 0
@@ -124,19 +120,10 @@ def _read_zip(part: FileRange, source: str, check: Check) -> Iterator[Entry]:
 
 def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
     """Open a zip file whose list of members has at most `max_list_bytes` bytes. Raise `TooLarge` or one of `BROKEN_ZIP`."""
-    outside = zipfile.BadZipFile("its list of files leads out of it")
-    try:
-        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # opening it would read a list of any size
-        if end and end[_LIST_BYTES] > max_list_bytes:
-            raise TooLarge(f"its list of files has more than {max_list_bytes} bytes")
-        archive = zipfile.ZipFile(file)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a position before the beginning of the file
-            raise
-        raise outside from None
-    if any(info.header_offset < 0 for info in archive.infolist()):
-        raise outside
-    return archive
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # opening it would read a list of any size
+    if end and end[_LIST_BYTES] > max_list_bytes:
+        raise TooLarge(f"its list of files has more than {max_list_bytes} bytes")
+    return zipfile.ZipFile(file)
 
 
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: str, check: Check) -> Entry | None:
@@ -155,13 +142,9 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: str, ch
         return Reject(f"{source}:{full}", "unsupported-compression", problem)
     try:
         with archive.open(info) as file:
-            data = file.read(info.file_size + 1)  # one byte more: zipfile checks the CRC at the end of the member
-        if len(data) == info.file_size:
-            return Member(full, data)
-        problem = f"it ends after {len(data)} of {info.file_size} bytes"
-    except (*BROKEN_ZIP, RuntimeError) as error:
-        problem = str(error)
-    return Reject(f"{source}:{full}", "damaged", f"{full}: {problem}", info.compress_size)
+            return Member(full, file.read(info.file_size + 1))  # one byte more: zipfile checks the CRC at the member's end
+    except BROKEN_ZIP as error:
+        return Reject(f"{source}:{full}", "damaged", f"{full}: {error}", info.compress_size)
 
 
 # --- tar ---

@@ -25,6 +25,7 @@ _FREE_GROUP_BYTES = 4 << 20  # unpacked bytes of a row group at any ratio
 _BATCH_BYTES = 4 << 20  # bytes of rows decoded at a time, estimated by the mean of their group
 _MAX_BATCH_BYTES = 512 << 20  # a batch is 4 MB, unless texts differ much in length
 _FORMAT_ERRORS = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError, EOFError)  # what Arrow raises for damage
+_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 _ARROW_MAGIC, _ARROW_END = b"ARROW1\0\0", b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -137,8 +138,8 @@ def _arrow_messages(file: Any, end: int) -> Iterator[tuple[int, Any]]:
             file.seek(at)
             mark = file.read(len(_ARROW_END))
             file.seek(max(at, file.size() - 6))
-            is_stream_end = mark in (_ARROW_END, _ARROW_END[4:]) and file.size() - at == len(mark)
-            if not is_stream_end and not (mark.startswith((_ARROW_END, _ARROW_END[4:])) and file.read(6) == _ARROW_MAGIC[:6]):
+            is_whole = file.size() - at <= len(_ARROW_END) or file.read(6) == _ARROW_MAGIC[:6]
+            if not (is_whole and mark.startswith((_ARROW_END, _ARROW_END[4:]))):
                 raise EOFError(f"no end of a stream or file at byte {at} of {file.size()}") from None
             return
         yield at, message
@@ -189,25 +190,18 @@ def _is_used(schema: pa.Schema, name: str) -> bool:
 
 def _read_batch(table: Table, batch: Any, at: int, words: str, first: int, length: int) -> Rows:
     """Yield the rows of a batch, numbered from `first`."""
-    columns, is_valid = {name: batch.column(name) for name in table.columns.used if _is_used(batch.schema, name)}, True
+    columns = {name: batch.column(name) for name in table.columns.used if _is_used(batch.schema, name)}
     try:
         if batch.nbytes > _MAX_BATCH_BYTES:
             raise _TooLarge(f"a batch of rows that would unpack to {batch.nbytes} bytes")
-        for column in columns.values():
-            column.validate(full=True)  # offsets of a damaged file can point anywhere, and reading them would crash
+        for column in columns.values():  # offsets of a damaged file can point anywhere, and reading them would crash
+            (column.view(_BYTES[column.type]) if column.type in _BYTES else column).validate(full=True)
     except _FORMAT_ERRORS as error:
-        if isinstance(error, _TooLarge) or any(
-            column.type.num_fields or pa.types.is_dictionary(column.type) for column in columns.values()
-        ):
-            yield _reject(table, at, words, error, length)
-            return
-        is_valid = False  # find the broken rows; each row of a nested type would need all values
+        yield _reject(table, at, words, error, length)
+        return
     for number in range(batch.num_rows):
         place = f"{at}:{first + number}", f"{words}, row {first + number}"
         try:
-            if not is_valid:
-                for column in columns.values():
-                    column.slice(number, 1).validate(full=True)
             yield table.row(*place, {name: column[number].as_py() for name, column in columns.items()})
-        except _FORMAT_ERRORS as error:
-            yield table.reject(*place, "bad-utf-8" if "UTF8" in str(error) else "damaged", str(error))
+        except UnicodeDecodeError as error:
+            yield table.reject(*place, "bad-utf-8", str(error))

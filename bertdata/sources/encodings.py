@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import json
 import re
-from collections.abc import Callable
+from typing import Any
 
 from ..records import Reject
 
@@ -19,13 +18,15 @@ _UNICODE = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")  # the 
 _BYTE_ORDER_MARKS = {"\ufeff".encode(name): name for name in _UNICODE}
 # control characters that text does not contain; excludes tab, line ends, DOS end of file and escape
 _CONTROL_BYTES = bytes([*range(9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
-_BYTES_PER_CONTROL, _MIN_BYTES_PER_CONTROL = 1000, 20  # bytes of text per stray control character, beyond the first three
+_BYTES_PER_CONTROL = 20  # at least, of text; data that is packed has a control character in 10 bytes
 _RUN = re.compile(rb"[\x80-\xff]+")
 _SEQUENCE = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"  # in UTF-8
 _SEQUENCES = re.compile(rb"(?:%s)+" % _SEQUENCE)
 _MIN_FOREIGN_RUN_BYTES = 3
 _MAX_FOREIGN_SHARE = 0.3  # of the bytes above 0x7F, in runs of three or more: about 0 in Western books, most in others
-_DECLARED = re.compile(rb"^character set encoding:\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)
+# The encoding that a header names, except those that headers often name wrongly.
+_OFTEN_WRONG = rb"iso-?8859-1(?![3-6])|iso-latin-1|utf|(?:us-)?ascii|unicode"
+_DECLARED = re.compile(rb"^character set encoding:\s*(?!%s)([\w.-]+)" % _OFTEN_WRONG, re.IGNORECASE | re.MULTILINE)
 _HEADER_BYTES = 4000  # first bytes, in which a header names the encoding
 _SAMPLE_BYTES = 1 << 16  # bytes examined for another alphabet, from the first above 0x7F
 _SMALL_SAMPLE_BYTES = 1 << 11
@@ -33,7 +34,7 @@ _SCANNED_BYTES = 1 << 22  # bytes examined for runs
 _OTHERS = ["cp932", "euc_jp", "cp949", "gb18030", "big5", "big5hkscs", "cp1251", "koi8_r", "cp866", "iso8859_5", "cp1253"]
 _MAX_DAMAGED_SHARE = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
-_MAX_JSON_CHARACTERS = 1 << 20  # of a text, examined for JSON lines
+_JSON_OBJECT = re.compile(r'[\ufeff\s]*\{[ \t]*"[^"\n]{0,200}"[ \t]*:')  # the beginning of JSON lines
 
 # Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
@@ -66,19 +67,9 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
         text = decode(data, encoding)
     except ValueError as error:
         return Reject(id, "binary" if isinstance(error, BinaryData) else "undecodable", f"{where}: {error}")
-    if _is_json_lines(text):
+    if _JSON_OBJECT.match(text):
         return Reject(id, "json-lines", f"{where}: lines of JSON in a file of plain text. Give it a name that ends in .jsonl")
     return text
-
-
-def _is_json_lines(text: str) -> bool:
-    """Return True if the first line of a text that is not blank is a JSON object, or looks like a long one."""
-    if not text[:_MAX_JSON_CHARACTERS].lstrip("\ufeff \t\r\n").startswith("{"):
-        return False
-    line = text.lstrip("\ufeff \t\r\n")[:_MAX_JSON_CHARACTERS].partition("\n")[0]
-    with contextlib.suppress(ValueError, RecursionError):
-        return len(line) == _MAX_JSON_CHARACTERS or isinstance(json.loads(line), dict)
-    return False
 
 
 def _marked(data: bytes) -> tuple[bytes, str]:
@@ -98,7 +89,7 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
             how = "marked" if marked else "given"
             raise ValueError(f"{how} as {stated}, but {error.reason} at byte {error.start}") from None
     controls = len(data) - len(data.translate(None, _CONTROL_BYTES))
-    if controls > min(3 + len(data) // _BYTES_PER_CONTROL, len(data) // _MIN_BYTES_PER_CONTROL):
+    if controls > len(data) // _BYTES_PER_CONTROL:
         raise BinaryData(f"{controls} control characters: this is not a text file")
     try:
         return "utf-8", data.decode("utf-8")
@@ -122,21 +113,13 @@ def _mixed_or_legacy(data: bytes, at: int) -> tuple[str, str]:
     is_western = foreign <= _MAX_FOREIGN_SHARE * (foreign + single)
     if is_western and unicode:
         return "utf-8", data.decode("utf-8", REPAIR)
-    for name in (_declared, lambda data: "cp1252" if is_western else _other(data, at)):
+    declared = [match.decode("ascii", "replace") for match in _DECLARED.findall(data[:_HEADER_BYTES])]
+    for encoding in (*declared[:1], "cp1252" if is_western else _other(data, at)):
         with contextlib.suppress(LookupError):  # a header may contain any name
-            if encoding := name(data):
-                text = data.decode(encoding, "replace")
-                if text.count("\ufffd") <= (0 if is_western else max(1, _MAX_DAMAGED_SHARE * len(text))):
-                    return encoding, text
+            text = data.decode(encoding, "replace")
+            if text.count("\ufffd") <= (0 if is_western else max(1, _MAX_DAMAGED_SHARE * len(text))):
+                return encoding, text
     raise ValueError(f"no known encoding: not UTF-8, and 0x{data[at]:02X} at byte {at}; name it (--encoding)")
-
-
-def _declared(data: bytes) -> str:
-    """Return the encoding that a header names, unless headers often name it wrongly."""
-    declared = _DECLARED.search(data[:_HEADER_BYTES])
-    name = declared[1].decode("ascii", "replace").lower() if declared else ""
-    is_usual = name.startswith(("iso-8859-1", "iso8859-1", "iso-latin-1", "utf", "us-ascii", "ascii", "unicode"))
-    return name if not is_usual or name[-2:] in ("13", "14", "15", "16") else ""
 
 
 def _other(data: bytes, at: int) -> str:
@@ -151,9 +134,13 @@ def _other(data: bytes, at: int) -> str:
     return ""
 
 
-def _handler(replace: Callable[[bytes], str]) -> Callable[[UnicodeError], tuple[str, int]]:
-    return lambda error: (replace(error.object[error.start : error.end]), error.end)  # type: ignore[attr-defined]
+def _repair(error: Any) -> tuple[str, int]:
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 
-codecs.register_error(REPAIR, _handler(lambda broken: broken.decode("cp1252", "replace")))
-codecs.register_error(MARK_BROKEN, _handler(lambda broken: "\udc80"))  # half a character, which no decoder returns
+def _mark_broken(error: Any) -> tuple[str, int]:
+    return "\udc80", error.end  # half a character, which no decoder returns
+
+
+codecs.register_error(REPAIR, _repair)
+codecs.register_error(MARK_BROKEN, _mark_broken)

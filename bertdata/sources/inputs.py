@@ -21,13 +21,12 @@ from ..config.input_kinds import INPUTS, JSON_LINES
 from ..errors import NoInputError, UsageError
 from ..storage.files import to_path
 from ..storage.problems import storage_errors
-from .packed import PACKED, BrokenFile, open_packed
+from .packed import BrokenFile, open_packed
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # page range of a dump file: ``…-multistream1.xml-p1p41242.bz2``
 _CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # cache files of `datasets` next to a mapped dataset
-_WIKI = re.compile(r"wiki_\d{2,}(?:\.bz2|\.gz)?")  # output of WikiExtractor
+_BY_CONTENT = re.compile(r".*\.json(?:\.bz2|\.gz|\.xz|\.zst)?|wiki_\d{2,}(?:\.bz2|\.gz)?")  # wiki_00 is of WikiExtractor
 _MAX_LINE_BYTES = 64 << 20  # of the first line of a file of JSON
-_NEVER_READ = (".7z", ".lz4", ".lzma", ".br")
 
 
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: set[str] | None = None) -> list[tuple[str, str]]:
@@ -65,21 +64,18 @@ def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]
     path, field = to_path(pattern), option.strip("`")
     path = path.expanduser().absolute() if isinstance(path, Path) else path
     is_named = path.exists() and not path.is_dir()
-    if is_named and not path.is_file():
-        raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: pass a regular file", field=field)
     seen = _local(path) if isinstance(path, Path) else _stored(path)
     matches = [file for file in seen if _is_read(file, suffixes, is_named=is_named)]
     unread = sorted(set(seen).difference(matches))
-    others.update([] if is_named else unread)
+    supported = ", ".join(suffixes)
     if is_named and unread:
-        problem = f"bertdata reads {', '.join(suffixes)} here, not this file{_advice(pattern, suffixes)}"
-        raise UsageError(f"{option} {pattern}: {problem}", field=field)
+        raise UsageError(f"{option} {pattern}: bertdata reads {supported} here, not this file{_advice(pattern)}", field=field)
+    others.update(unread)
     if not matches:
         none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
         if unread:
-            none += f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])}{_advice(unread[0], suffixes)})"
+            none += f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])}{_advice(unread[0])})"
         quote = ", and quote a glob" if glob.has_magic(pattern) else ""
-        supported = ", ".join(suffixes)
         raise NoInputError(f"{option} {pattern}: {none}: check the path{quote}. Supported: {supported}", field=field)
     return [os.path.abspath(match) for match in matches] if isinstance(path, Path) else matches
 
@@ -87,11 +83,10 @@ def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]
 def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
     """Return True if a file has one of the suffixes, or contains JSON lines and is named or has a name of such files."""
     name = os.path.basename(path).lower()
-    is_json = name.endswith((".json", *(f".json{packer}" for packer in PACKED)))
-    if _has_suffix(name, suffixes) and not is_json:
+    is_json = _BY_CONTENT.fullmatch(name)
+    if not is_json and _has_suffix(name, suffixes):
         return True
-    is_other = _has_suffix(name, (*_NEVER_READ, *(suffix for kind in INPUTS.values() for suffix in kind.suffixes)))
-    if JSON_LINES[0] not in suffixes or not (is_json or _WIKI.fullmatch(name) or (is_named and not is_other)):
+    if JSON_LINES[0] not in suffixes or not (is_json or is_named):
         return False
     with contextlib.suppress(BrokenFile, ValueError, RecursionError), open_packed(path, path) as file:
         lines = (line.removeprefix(codecs.BOM_UTF8).strip() for line in iter(lambda: file.readline(_MAX_LINE_BYTES), b""))
@@ -100,20 +95,14 @@ def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
 
 
 def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
-    return _PART.sub("", name).lower().endswith(tuple(suffixes))
+    return _PART.sub("", name).endswith(tuple(suffixes))
 
 
-def _advice(path: str, suffixes: Sequence[str]) -> str:
-    """Say how to convert or use a file that is not read."""
-    name = os.path.basename(path)
-    stem, suffix = os.path.splitext(name)
-    if JSON_LINES[0] in suffixes and _WIKI.fullmatch(name.lower()):
-        return ", which contains no JSON: run WikiExtractor with --json"
-    if JSON_LINES[0] in suffixes and name.lower().endswith(JSON_LINES):
-        how = f"convert an object with jq -c . {name} > {stem}.jsonl, an array with jq -c '.[]'"
-        return f", whose first line is not a JSON object: {how}"
-    if suffix.lower() in (*PACKED, *_NEVER_READ, ".zip"):
-        return f": unpack it, or recompress it as {stem}.bz2" if _has_suffix(f"{stem}.bz2", suffixes) else ": unpack it"
+def _advice(path: str) -> str:
+    """Say how to use a file that is not read."""
+    name = os.path.basename(path).lower()
+    if _BY_CONTENT.fullmatch(name):
+        return ", whose first line is not a JSON object: convert it with jq -c, or run WikiExtractor with --json"
     return next((f": use --{option}" for option, kind in INPUTS.items() if _has_suffix(name, kind.suffixes)), "")
 
 

@@ -16,13 +16,15 @@ import json
 import os
 import re
 import shutil
+import sys
 import tarfile
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from html import unescape
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
+
+from lxml import etree
 
 from ..config.input_kinds import PROJECTS
 from ..errors import StorageError, UsageError
@@ -42,8 +44,6 @@ _MARK = b"\0"  # begins a reject in a piece; JSON never begins with it
 _NUMBER = re.compile("[0-9]{1,18}")
 _SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
 _HEAD_BYTES = 1 << 14  # of a page of the REST API that names its wiki
-_ATTRIBUTES = re.compile(r"""<(html|base|meta|link|title)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>([^<]*)""")
-_ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _HOST = re.compile(rf"(?:https?:)?//([a-z0-9-]{{1,40}})\.(?:m\.)?({'|'.join(PROJECTS)})\.org(?:[:/]|\Z)")
 _DBNAME = re.compile(rf"([a-z0-9_]{{1,40}}?)({'|'.join(name for name in PROJECTS if name != 'wikipedia')}|wiki)\Z")
 
@@ -148,18 +148,14 @@ def _read(part: FileRange, max_bytes: int, piece: Path | None = None) -> Generat
 
 def _tar_lines(part: FileRange, max_bytes: int) -> Iterator[tuple[int, bytes | Reject]]:
     """Read the lines of all files of a tar file, each with its place in the unpacked archive."""
-    last = 0
 
-    def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | None]]:
-        if info.isreg() and (file := archive.extractfile(info)):
-            yield from ((info.offset_data + at, line) for at, line in read_lines(file, None, max_bytes))
+    def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | Reject]]:
+        for at, line in read_lines(archive.extractfile(info), None, max_bytes) if info.isreg() else ():
+            if line is None or line.strip():
+                yield info.offset_data + at, _too_large(part, at, max_bytes) if line is None else line
 
     for found in each_tar_member(part, PROJECTS[0], lines):
-        if isinstance(found, Reject):
-            yield last, found
-        elif found[1] is None or found[1].strip():
-            last, line = found
-            yield last, _too_large(part, last, max_bytes) if line is None else line
+        yield (sys.maxsize, found) if isinstance(found, Reject) else found  # what follows damage is lost
 
 
 def _file_lines(part: FileRange, max_bytes: int, piece: Path | None) -> Iterator[tuple[int, bytes | Reject]]:
@@ -208,21 +204,21 @@ def _from_line(line: bytes, part: FileRange, where: str) -> RenderedPage | Rejec
 
 def _from_head(html: bytes, part: FileRange) -> RenderedPage | Reject:
     """Read a page of the REST API, whose head names its wiki, number and revision."""
-    text = html.decode("utf-8", "replace")
-    found: dict[str, str] = {}
-    for name, attributes, content in _ATTRIBUTES.findall(text[:_HEAD_BYTES]):
-        given = {key: first or second for key, first, second in _ATTRIBUTE.findall(attributes)}
-        key = {"html": "about", "base": "base", "title": "title"}.get(name) or given.get("property") or given.get("rel") or ""
-        found[key] = given.get("content") or given.get("about" if name == "html" else "href") or content
+    head = etree.HTML(html[:_HEAD_BYTES] + b"<p>", etree.HTMLParser(encoding="utf-8"))  # never empty, which is an error
+    found = {
+        tag.get("property") or tag.get("rel") or tag.tag: tag.get("content") or tag.get("href") or tag.text or ""
+        for tag in head.iter("base", "meta", "link", "title")
+    }
     host, number = _HOST.match(found.get("dc:isVersionOf") or found.get("base") or ""), found.get("mw:pageId", "")
     if host is None or not _NUMBER.fullmatch(number):
         problem = "its head does not name a wiki and the number of the page, as pages of the REST API do"
         return _reject(part, "no-id", f"{part.name}: {problem}", len(html))
-    title = unescape(found.get("title", "")).strip() or Path(part.name).stem
+    title = found.get("title", "").strip() or Path(part.name).stem
     language, project = host[1], host[2]
     dbname = language.replace("-", "_") + ("wiki" if project == PROJECTS[0] else project)
     site = Site(dbname, language, f"https://{language}.{project}.org/wiki/", {}, project)
     namespace = int(found["mw:pageNamespace"]) if _NUMBER.fullmatch(found.get("mw:pageNamespace", "")) else 0
-    url = site.url(title, found.get("about", "").rpartition("/")[2])
+    url = site.url(title, head.get("about", "").rpartition("/")[2])
     revised = as_of(part.name, found.get("dc:modified", ""))
+    text = html.decode("utf-8", "replace")
     return RenderedPage(f"{dbname}:{number}", site, title, url, text, namespace, revised, part.name)

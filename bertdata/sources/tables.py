@@ -148,11 +148,6 @@ def _read(table: Table) -> Rows:
 
 def _read_json_lines(table: Table) -> Rows:
     """Read one object per line; blank lines are skipped."""
-    with table.open() as opened:
-        if opened.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            if table.part.start == 0:
-                yield table.reject(0, "the file", "undecodable", "UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
-            return
     for at, line in lines_of(table.part, table.max_bytes, None if table.data is None else table.open()):
         if line is None:
             yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")

@@ -117,10 +117,8 @@ def test_a_name_that_is_no_utf8_is_refused_or_can_be_written_down(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "suffixes", "way"),
     [
-        ("x.xml.7z", WIKI, r"not this file: unpack it, or recompress it as x\.xml\.bz2"),
-        ("x.txt.7z", TXT, "not this file: unpack it$"),
-        ("books.7z", TXT, "not this file: unpack it$"),
-        ("x.txt.gz", TXT, "not this file: unpack it$"),
+        ("x.xml.7z", WIKI, "not this file$"),
+        ("x.txt.gz", TXT, "not this file$"),
         ("x-multistream-index.txt.bz2", WIKI, r"--kind .*index\.txt\.bz2: bertdata reads \.xml, \.xml\.bz2, \.xml\.gz"),
         ("x.epub", WIKI, "use --books"),
     ],
@@ -162,12 +160,8 @@ def test_json_lines_are_found_by_their_contents(tmp_path: Path) -> None:
     assert found == ["AA/wiki_00", "a.ndjson", "b.json", "c4-train.00000-of-00512.json.gz"]
     assert {os.path.basename(path) for path in others} == {"config.json", "array.json", "wiki_01", "LICENSE"}
     assert _names(find([str(tmp_path / "LICENSE")], texts, "--text")) == ["LICENSE"], "a named file has any name"
-    for name, hint in [
-        ("array.json", "an array with jq -c '.[]'"),
-        ("config.json", "jq -c . config.json > config.jsonl"),
-        ("AA/wiki_01", "WikiExtractor with --json"),
-    ]:
-        with pytest.raises(UsageError, match=re.escape(hint)):
+    for name in ("array.json", "config.json", "AA/wiki_01"):
+        with pytest.raises(UsageError, match=r"not a JSON object: convert it with jq -c, or run WikiExtractor with --json"):
             find([str(tmp_path / name)], texts, "--text")
         with pytest.raises(UsageError):
             find([str(tmp_path / name)], WIKI, "--wikipedia")

@@ -185,7 +185,7 @@ ROWS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "latin.parquet": ("bad-utf-8", lambda: parquet(pa.table({"text": pa.array([b"caf\xe9", b"Tea."]).view(pa.string())}))),
     "no-row.csv": ("empty", lambda: b"id,text\n"),
     "no-member.zip": ("empty", lambda: b"PK\5\6" + bytes(18)),
-    "utf-16.jsonl": ("undecodable", lambda: (GOOD + b"\n").decode().encode("utf-16") * 30_000),
+    "utf-16.jsonl": ("bad-utf-8 malformed-json", lambda: GOOD.decode().encode("utf-16") + b"\n" + GOOD[:9]),
     "zero.arrow": ("empty", lambda: b""),
     "text.arrow": ("truncated", lambda: GOOD),
     "no-end.arrow": ("truncated", lambda: arrow(table(), end=False)),
@@ -194,7 +194,7 @@ ROWS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "flipped-length.arrow": ("truncated", lambda: flipped(arrow(table()), 5)),
     "after-end.arrow": ("truncated", lambda: arrow(table()) + b"more"),
     "latin.arrow": ("bad-utf-8", lambda: arrow(pa.table({"text": pa.array([b"caf\xe9", b"Tea."]).view(pa.string())}))),
-    "offsets.arrow": ("damaged damaged", lambda: arrow(pa.table({"text": ["Tea and tea.", "Cake."]})).replace(OFFSETS, OUTSIDE)),
+    "offsets.arrow": ("damaged", lambda: arrow(pa.table({"text": ["Tea and tea.", "Cake."]})).replace(OFFSETS, OUTSIDE)),
 }
 PLAIN = ["zero.txt", "blank.txt", "png.txt", "utf-16-odd.txt", "large.txt"]  # which --text reads as well
 
@@ -249,8 +249,6 @@ def test_malformed_files_do_not_end_a_run(build: Build, tmp_path: Path) -> None:
     [
         ("--books", "none.txt", None, NoInputError, "no file of this name"),
         ("--books", "a.mobi", b"tea", UsageError, "not this file"),
-        ("--books", "a.tar.7z", b"tea", UsageError, "unpack it"),
-        ("--books", "a.epub.7z", b"tea", UsageError, "unpack it"),
         ("--books", "a.epub.zip", b"tea", EmptyResultError, "damaged 1"),
         ("--text", "a.json", b"[]", UsageError, "not this file"),
         ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
