@@ -58,12 +58,11 @@ def is_archive(name: str) -> bool:
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     """Cut an archive of `length` bytes into ranges of about `target` bytes, each starting at the beginning of a member."""
     places: list[int] = []
+    check_package(path)
     if path.lower().endswith(".zip") and length > target:
         with contextlib.suppress(*BROKEN_ZIP), open_file(path) as file:  # the reader of the file reports the damage
             members = open_zip(file, _MAX_LIST_BYTES).infolist()
             places = sorted(info.header_offset for info in members if info.header_offset < length)
-    elif not path.lower().endswith((".tar", ".zip")):
-        check_package(path)
     return ranges_at(places, length, target)
 
 

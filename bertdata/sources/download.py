@@ -13,7 +13,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import BaseHTTPResponse, Retry
 
 from .. import __version__
 from ..credentials import cause
@@ -21,9 +25,6 @@ from ..errors import StorageError, TransferError, VerificationError
 from ..storage.files import digest, sync_directory, write_text
 from ..storage.lock import lock
 from ..storage.problems import storage_errors
-
-if TYPE_CHECKING:
-    import requests
 
 _MAX_TRIES = 8  # failed requests, or broken connections in a row without a new byte
 _PAUSE_S = 1.0  # doubled after each broken connection
@@ -64,23 +65,20 @@ class Dump(NamedTuple):
 Progress = Callable[[str, int], None]
 
 
+class _BoundedRetry(Retry):
+    def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
+        seconds = super().get_retry_after(response)
+        if seconds and seconds > _MAX_WAIT_S:
+            raise TransferError(f"the server demands a wait of {seconds:.0f} seconds: run the same command again after that")
+        return seconds
+
+
 def open_session(contact: str = "") -> requests.Session:
     """Open a session that names the program and a contact, as Wikimedia's policy requires, and that retries failed requests."""
-    import requests
-    from requests.adapters import HTTPAdapter
-    from urllib3 import BaseHTTPResponse, Retry
-
-    class BoundedRetry(Retry):
-        def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-            seconds = super().get_retry_after(response)
-            if seconds and seconds > _MAX_WAIT_S:
-                raise TransferError(f"the server demands a wait of {seconds:.0f} seconds: run the same command again after that")
-            return seconds
-
     session = requests.Session()
     session.headers["User-Agent"] = f"bertdata/{__version__} (corpus builder{'; ' if contact else ''}{contact})"
     session.headers["Accept-Encoding"] = "identity"
-    retries = BoundedRetry(
+    retries = _BoundedRetry(
         _MAX_TRIES - 1, redirect=5, backoff_factor=1, status_forcelist=_RETRIED_STATUSES, raise_on_status=False
     )
     for scheme in ("https://", "http://"):
@@ -117,8 +115,6 @@ def _request(method: str, session: requests.Session, url: str, *accepted: int, *
 
     `accepted` are statuses that are not errors, besides 200 and 206.
     """
-    import requests
-
     try:
         try:
             opened = session.request(method, url, headers=headers, stream=True, timeout=_TIMEOUTS_S, allow_redirects=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
+from collections import Counter
 from typing import Any
 
 from ..records import Reject
 
 _UNICODE = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")  # the mark of UTF-32 begins with that of UTF-16
-_BYTE_ORDER_MARKS = {"\ufeff".encode(name): name for name in _UNICODE}
 # control characters that text does not contain; excludes tab, line ends, DOS end of file and escape
 _CONTROL_BYTES = bytes([*range(9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
 _BYTES_PER_CONTROL = 20  # at least, of text; data that is packed has a control character in 10 bytes
@@ -40,15 +40,11 @@ _JSON_OBJECT = re.compile(r'[\ufeff\s]*\{[ \t]*"[^"\n]{0,200}"[ \t]*:')  # the b
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
 
 
-class BinaryData(ValueError):
-    """Data that is not text in any encoding."""
-
-
 def decode(data: bytes, encoding: str = "") -> str:
     r"""Decode data in `encoding`, or in the detected one.
 
     A stray byte in UTF-8 (such as an old quotation mark) is read as Windows-1252; a broken pair in double-byte text becomes
-    U+FFFD. Raise BinaryData for many control characters, ValueError if no encoding fits or the specified one does not.
+    U+FFFD. Raise ValueError for many control characters, and if no encoding fits or the specified one does not.
 
     >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
     ('Tea', 'café “noir”', 'при')
@@ -58,39 +54,36 @@ def decode(data: bytes, encoding: str = "") -> str:
 
 def encoding_of(data: bytes, encoding: str = "") -> str:
     """Return the encoding in which `decode` reads data that begins with these bytes; raise the same errors."""
-    return _marked(data)[1] or encoding or _decoded(data, "")[0]
+    return _marked(data) or encoding or _decoded(data, "")[0]
 
 
 def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
-    """Decode a text, or return a reject; `where` is the text's location. Reasons: ``binary``, ``undecodable``, ``json-lines``."""
+    """Decode a text, or return a reject; `where` is the text's location. Reasons: ``undecodable``, ``json-lines``."""
     try:
         text = decode(data, encoding)
     except ValueError as error:
-        return Reject(id, "binary" if isinstance(error, BinaryData) else "undecodable", f"{where}: {error}")
+        return Reject(id, "undecodable", f"{where}: {error}")
     if _JSON_OBJECT.match(text):
         return Reject(id, "json-lines", f"{where}: lines of JSON in a file of plain text. Give it a name that ends in .jsonl")
     return text
 
 
-def _marked(data: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark of data and its encoding."""
-    return next((item for item in _BYTE_ORDER_MARKS.items() if data.startswith(item[0])), (b"", ""))
+def _marked(data: bytes) -> str:
+    return next((name for name in _UNICODE if data.startswith("\ufeff".encode(name))), "")
 
 
 def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
     """Return the encoding and the text."""
-    mark, marked = _marked(data)
-    if marked == "utf-8":
-        return marked, data[len(mark) :].decode("utf-8", REPAIR)
+    marked = _marked(data)
     if stated := marked or encoding:
         try:
-            return stated, data[len(mark) :].decode(stated)
+            return stated, data.decode(stated, REPAIR if marked == "utf-8" else "strict").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             how = "marked" if marked else "given"
             raise ValueError(f"{how} as {stated}, but {error.reason} at byte {error.start}") from None
     controls = len(data) - len(data.translate(None, _CONTROL_BYTES))
     if controls > len(data) // _BYTES_PER_CONTROL:
-        raise BinaryData(f"{controls} control characters: this is not a text file")
+        raise ValueError(f"{controls} control characters: this is not a text file")
     try:
         return "utf-8", data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -101,21 +94,18 @@ def _mixed_or_legacy(data: bytes, at: int) -> tuple[str, str]:
     """Decode data that is not valid UTF-8 at byte `at`."""
     # Sort the runs of bytes above 0x7F. Valid UTF-8 hardly ever occurs by chance in a Western text, which has single bytes. In
     # double-byte text, a third of the pairs is valid, but the runs as a whole are not.
-    unicode = foreign = single = 0  # bytes in runs of each kind
-    for run in _RUN.finditer(data, 0, _SCANNED_BYTES):
-        length = run.end() - run.start()
-        if _SEQUENCES.fullmatch(run[0][:_SAMPLE_BYTES]):
-            unicode += length
-        elif length < _MIN_FOREIGN_RUN_BYTES:
-            single += length
-        else:
-            foreign += length
-    is_western = foreign <= _MAX_FOREIGN_SHARE * (foreign + single)
-    if is_western and unicode:
+    counts = Counter[str]()  # bytes in runs of each kind
+    for run in (found[0] for found in _RUN.finditer(data, 0, _SCANNED_BYTES)):
+        is_unicode = _SEQUENCES.fullmatch(run[:_SAMPLE_BYTES])
+        counts["unicode" if is_unicode else "single" if len(run) < _MIN_FOREIGN_RUN_BYTES else "foreign"] += len(run)
+    is_western = counts["foreign"] <= _MAX_FOREIGN_SHARE * (counts["foreign"] + counts["single"])
+    if is_western and counts["unicode"]:
         return "utf-8", data.decode("utf-8", REPAIR)
-    declared = [match.decode("ascii", "replace") for match in _DECLARED.findall(data[:_HEADER_BYTES])]
-    for encoding in (*declared[:1], "cp1252" if is_western else _other(data, at)):
-        with contextlib.suppress(LookupError):  # a header may contain any name
+    declared = _DECLARED.search(data[:_HEADER_BYTES])
+    named = declared[1].decode("ascii", "replace") if declared else ""
+    for is_named in (True, False):
+        with contextlib.suppress(LookupError):  # a header may contain any name, and "" is none
+            encoding = named if is_named else "cp1252" if is_western else _other(data, at)
             text = data.decode(encoding, "replace")
             if text.count("\ufffd") <= (0 if is_western else max(1, _MAX_DAMAGED_SHARE * len(text))):
                 return encoding, text

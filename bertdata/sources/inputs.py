@@ -49,14 +49,14 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     paths = sorted({os.path.realpath(path): path for path in by_link}.values())
     for path in paths:
         if path.encode(errors="replace").decode() != path:
-            problem = "the name is not UTF-8: rename the file, or set PYTHONUTF8=1 if this locale is not UTF-8"
-            raise UsageError(f"{option} {os.fsencode(path)!r}: {problem}", field=field)
-    ends = [path.rpartition("://") for path in paths]
-    if len({store for store, _, _ in ends}) > 1:
-        problem = f"{paths[0]} and {paths[-1]} have no common parent: pass files from one disk or store"
-        raise UsageError(f"{option}: {problem}", field=field)
-    root = os.path.commonpath([os.path.dirname(end) for _, _, end in ends]) if paths else ""
-    return sorted((Path(end).relative_to(root).as_posix(), path) for path, (_, _, end) in zip(paths, ends, strict=True))
+            problem = f"{os.fsencode(path)!r}: the name is not UTF-8: rename the file, or set PYTHONUTF8=1"
+            raise UsageError(f"{option} {problem}", field=field)
+    ends = [path.rpartition("://")[2] for path in paths]
+    try:
+        root = os.path.commonpath(map(os.path.dirname, ends)) if ends else ""
+    except ValueError:
+        raise UsageError(f"{option}: pass files of a disk or of stores, not of both", field=field) from None
+    return sorted((Path(end).relative_to(root).as_posix(), path) for end, path in zip(ends, paths, strict=True))
 
 
 def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]) -> list[str]:

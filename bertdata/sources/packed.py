@@ -109,11 +109,9 @@ class _Unpacked(io.RawIOBase):
         self._blocks, self._name, self._rest = unpacked, name, memoryview(b"")
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill part of `buffer`."""
         while not self._rest:
             if (block := next(self._blocks, None)) is None:
                 return 0
@@ -149,8 +147,7 @@ def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Bloc
     except tuple(errors) as error:
         if "memory" in str(error).lower():  # only the libraries' messages identify this error
             problem = f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to decompress"
-            how = "xz -dc" if suffix == ".xz" else "zstd -dc --long=31"
-            raise UsageError(f"{problem}. Recompress it: {how} {Path(path).name} | bzip2 > {Path(path).stem}.bz2") from None
+            raise UsageError(f"{problem}: recompress it as {Path(path).stem}.bz2") from None
         yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "damaged-stream")
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-import os
 import re
 import shutil
 import sys
@@ -29,7 +28,7 @@ from lxml import etree
 from ..config.input_kinds import PROJECTS
 from ..errors import StorageError, UsageError
 from ..records import FileRange, Reject
-from ..storage.files import open_file, size
+from ..storage.files import open_file, replacing_directory, size
 from .archives import each_tar_member
 from .dumps import Site, as_of
 from .lines import read_lines, split_lines
@@ -74,9 +73,8 @@ def read_site(path: str) -> Site:
         return page.site
     if path.lower().endswith(_PAGES):
         return Site("", "", "", {})
-    kinds = "an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or a directory of .html pages from the REST API"
     why = f" ({page.reason}: {page.where})" if page else ""
-    raise UsageError(f"{path} does not begin with a rendered page{why}: pass {kinds}, or fetch it again")
+    raise UsageError(f"{path} does not begin with a rendered page{why}: pass an Enterprise HTML dump, or .html pages")
 
 
 def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
@@ -112,18 +110,16 @@ def unpack(path: str, starts: list[int], directory: Path, max_bytes: int) -> Non
         problem = f"{path} takes about {needed >> 30} GB to unpack beside the output, but the disk has {free >> 30} GB free"
         advice = "Free some space, use an output on another disk, or unpack the file yourself and pass its .ndjson files"
         raise StorageError(f"{problem}. {advice}")
-    temporary = done.with_name(f".tmp-{done.name}")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    pieces = [temporary / _piece(directory, path, start).name for start in starts]
-    for piece in pieces:
-        piece.touch()
     lines = _tar_lines(FileRange(Path(path).name, path, 0, total), max_bytes)
-    for piece, group in groupby(lines, lambda found: pieces[min(found[0] // PIECE_BYTES, len(pieces) - 1)]):
-        with open(piece, "wb") as file:
-            for _, line in group:  # the task of a piece reports its rejects
-                file.write((_MARK + json.dumps(line).encode() if isinstance(line, Reject) else line.lstrip(_MARK)) + b"\n")
-    os.rename(temporary, done)
+    with replacing_directory(done) as temporary:
+        pieces = [temporary / _piece(directory, path, start).name for start in starts]
+        for piece in pieces:
+            piece.touch()
+        for piece, group in groupby(lines, lambda found: pieces[min(found[0] // PIECE_BYTES, len(pieces) - 1)]):
+            with open(piece, "wb") as file:
+                for _, line in group:  # the task of a piece reports its rejects
+                    data = _MARK + json.dumps(line).encode() if isinstance(line, Reject) else line.lstrip(_MARK)
+                    file.write(data + b"\n")
 
 
 def _is_tar(path: str) -> bool:
@@ -150,7 +146,8 @@ def _tar_lines(part: FileRange, max_bytes: int) -> Iterator[tuple[int, bytes | R
     """Read the lines of all files of a tar file, each with its place in the unpacked archive."""
 
     def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | Reject]]:
-        for at, line in read_lines(archive.extractfile(info), None, max_bytes) if info.isreg() else ():
+        file = archive.extractfile(info) if info.isreg() else None
+        for at, line in read_lines(file, None, max_bytes) if file else ():
             if line is None or line.strip():
                 yield info.offset_data + at, _too_large(part, at, max_bytes) if line is None else line
 
@@ -173,11 +170,8 @@ def _file_lines(part: FileRange, max_bytes: int, piece: Path | None) -> Iterator
 
 
 def _too_large(part: FileRange, at: int, max_bytes: int) -> Reject:
-    return _reject(part, "too-large", f"{part.name}: byte {at}: a page of more than {max_bytes} bytes")
-
-
-def _reject(part: FileRange, reason: str, where: str, lost: int = 0) -> Reject:
-    return Reject(f"{PROJECTS[0]}:{part.name}", reason, where, lost)
+    where = f"{part.name}: byte {at}: a page of more than {max_bytes} bytes"
+    return Reject(f"{PROJECTS[0]}:{part.name}", "too-large", where)
 
 
 def _from_line(line: bytes, part: FileRange, where: str) -> RenderedPage | Reject:
@@ -194,7 +188,8 @@ def _from_line(line: bytes, part: FileRange, where: str) -> RenderedPage | Rejec
         "".join((dbname, title, url, language, html)).encode()  # JSON can contain half a character
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         reason = "bad-utf-8" if isinstance(error, UnicodeError) else "malformed-json"
-        return _reject(part, reason, f"{where}: {type(error).__name__}: {str(error)[:100]}", len(line))
+        problem = f"{where}: {type(error).__name__}: {str(error)[:100]}"
+        return Reject(f"{PROJECTS[0]}:{part.name}", reason, problem, len(line))
     known = _DBNAME.fullmatch(dbname)
     project = known[2] if known and known[2] != "wiki" else PROJECTS[0]
     site = Site(dbname, language, url[: url.rfind("/") + 1], {}, project)
@@ -212,7 +207,7 @@ def _from_head(html: bytes, part: FileRange) -> RenderedPage | Reject:
     host, number = _HOST.match(found.get("dc:isVersionOf") or found.get("base") or ""), found.get("mw:pageId", "")
     if host is None or not _NUMBER.fullmatch(number):
         problem = "its head does not name a wiki and the number of the page, as pages of the REST API do"
-        return _reject(part, "no-id", f"{part.name}: {problem}", len(html))
+        return Reject(f"{PROJECTS[0]}:{part.name}", "no-id", f"{part.name}: {problem}", len(html))
     title = found.get("title", "").strip() or Path(part.name).stem
     language, project = host[1], host[2]
     dbname = language.replace("-", "_") + ("wiki" if project == PROJECTS[0] else project)

@@ -19,7 +19,7 @@ from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
 from ..errors import few
 from ..records import Drop, FileRange, Reject
-from .encodings import MARK_BROKEN, REPAIR, BinaryData, encoding_of
+from .encodings import MARK_BROKEN, REPAIR, encoding_of
 from .lines import or_empty, split_lines
 from .packed import PACKED, BrokenFile, check_package, lines_of, open_packed
 
@@ -124,7 +124,7 @@ def read_table(
 ) -> Rows:
     """Read the rows of a range that `split_table` returned, or of the `data` of a file in an archive.
 
-    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``binary``, ``undecodable``,
+    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``undecodable``,
     ``truncated``, ``damaged``, ``decompression-bomb``.
     """
     return or_empty(_read(Table(part, source, columns, max_bytes, encoding, data)), part, source)
@@ -161,9 +161,7 @@ def _from_json(table: Table, at: int, line: bytes) -> Row | Drop | Reject:
         return table.reject(at, words, "too-large", f"a line of more than {_MAX_VALUES} values")
     try:
         value: Any = json.loads(line.removeprefix(codecs.BOM_UTF8).decode())
-    except UnicodeDecodeError as error:
-        return table.reject(at, words, "bad-utf-8", f"{error.reason} at byte {error.start} of the line")
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also for bytes that are not UTF-8
         return table.reject(at, words, "malformed-json", str(error))
     if not isinstance(value, dict):
         return table.reject(at, words, "malformed-json", f"{type(value).__name__} where an object should be")
@@ -186,8 +184,7 @@ def _read_delimited(table: Table) -> Rows:
     try:
         encoding = encoding_of(sample, table.encoding)
     except ValueError as error:
-        reason = "binary" if isinstance(error, BinaryData) else "undecodable"
-        yield table.reject(table.part.start, "the file", reason, str(error))
+        yield table.reject(table.part.start, "the file", "undecodable", str(error))
         return
     errors = REPAIR if encoding == "utf-8" != table.encoding else MARK_BROKEN
     with table.open() as opened:

@@ -55,7 +55,7 @@ def read_text(part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reje
     Yield a Reject for broken input; raise an error for a disk or store that fails. An empty file is a drop.
     With `documents` "lines", a document ends before a line ``= = = Title = = =``, which begins the next one, after `lines`
     lines, or before it exceeds `max_bytes` bytes, so only a single line can be too large.
-    Reasons: ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
+    Reasons: ``too-large``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
     """
     if part.end == 0:
         yield Drop("empty", f"text:{part.name}")

@@ -7,17 +7,15 @@ single-stream dump is used. Mirrors have the same layout, so you can pass a mirr
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
+import requests
 
 from ..config.languages import problem_of
 from ..errors import NoInputError, TransferError, UsageError
 from ..storage.files import check_url
 from .download import Dump, RemoteFile, read_list, read_size
-
-if TYPE_CHECKING:
-    import requests
 
 DUMPS = "https://dumps.wikimedia.org"
 _JOBS = ("articlesmultistreamdump", "articlesdump")  # in order of preference
@@ -105,9 +103,7 @@ def _place(language: str, date: str, base_url: str) -> tuple[str, str]:
 
 def _dates(session: requests.Session, url: str) -> list[str]:
     """List the dates of a directory page, latest first."""
-    page = read_list(session, url)
-    if page is None:
-        raise NoInputError(f"{url} does not exist. Check `base_url` and `language`, the code in the wiki's address")
-    if not (dates := sorted(set(_LISTED_DATE.findall(page.decode("utf-8", "replace"))), reverse=True)):
-        raise NoInputError(f"{url} lists no dates of dumps. Set `date`, or use another `base_url`")
+    page = (read_list(session, url) or b"").decode("utf-8", "replace")
+    if not (dates := sorted(set(_LISTED_DATE.findall(page)), reverse=True)):
+        raise NoInputError(f"{url} lists no dates of dumps. Check `base_url` and `language`, the code in the wiki's address")
     return dates[:_MAX_DATES]

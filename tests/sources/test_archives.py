@@ -118,7 +118,7 @@ def test_each_member_of_a_tar_file_is_a_book_a_drop_or_a_reject(tmp_path: Path, 
     name = "a.tgz" if suffix == ".gz" and form == tarfile.GNU_FORMAT else f"a.tar{suffix}"
     found = read_books(write(tmp_path / name, PACK[suffix](tar(members, form=form))))
     expected = ["books1/epubtxt/the-tea.epub.txt", "b/two", "three.epub", *["unsafe-name"] * 4, *["link"] * 3]
-    expected += ["other file in an archive", "too-large", "empty", "binary", "damaged", "caf\\xe9", f"{'x' * 300}/last"]
+    expected += ["other file in an archive", "too-large", "empty", "undecodable", "damaged", "caf\\xe9", f"{'x' * 300}/last"]
     assert [each.removeprefix(f"books:{name}/") for each in told(found)] == expected
     rejects = [item for item in found if isinstance(item, Reject)]
     assert rejects[0].id == f"books:{name}/../out.txt" and "'/etc/passwd'" in rejects[4].where
@@ -164,7 +164,7 @@ ZIPS = [  # a zip file, and its records
             ("link", (link(), b"/etc/passwd")),
             ("too-large", ("a.txt", b"tea " * MOST)),
             ("empty", ("a.txt", b"")),
-            ("binary", ("a.txt", b"\0\1\2")),
+            ("undecodable", ("a.txt", b"\0\1\2")),
             ("notes/a.txt", (backslashed(), b"Tea.")),
         ]
     ],

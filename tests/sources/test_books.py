@@ -57,7 +57,7 @@ def test_a_book_has_the_title_and_language_of_its_header(tmp_path: Path) -> None
         (b"", "empty"),
         (b" \n\r\n\t", "empty"),
         (book("CHAPTER I").encode(), "no prose"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "undecodable"),
         (b"caf\x81 au lait, sans plus de mots", "undecodable"),
         (b"a word " * 200_000, "too-large"),
         (b"word\n" * 30_000, "too-large"),
@@ -71,7 +71,7 @@ def test_what_is_no_book_is_a_drop_or_a_reject(tmp_path: Path, data: bytes, reas
 
 def test_a_file_that_is_no_book_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\1\2\3\4" * 99)
-    with pytest.raises(UsageError, match=r"a\.txt is binary"):
+    with pytest.raises(UsageError, match=r"a\.txt is undecodable"):
         read_book(tmp_path / "a.txt")
 
 

@@ -111,14 +111,14 @@ def test_files_that_take_much_memory_are_refused(tmp_path: Path) -> None:
     data[data.index(bytes([lzma.FILTER_LZMA2, 1])) + 2] = 36  # 2 << (36 // 2 + 11) bytes, 512 MB
     end = 12 + 4 * data[12]
     data[end : end + 4] = zlib.crc32(data[12:end]).to_bytes(4, "little")
-    with pytest.raises(UsageError, match="more than 128 MB of memory.*xz -dc"):
+    with pytest.raises(UsageError, match=r"more than 128 MB of memory.*recompress it as a\.xml\.bz2"):
         read(write(tmp_path / "a.xml.xz", bytes(data)))
     for log in (27, 28):
         packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: log})
         path = write(tmp_path / "a.xml.zst", packer.compress(b"small") + packer.flush())
         if log == 27:
             assert text(path) == b"small"
-    with pytest.raises(UsageError, match=r"more than 128 MB of memory.*zstd -dc --long=31 a\.xml\.zst"):
+    with pytest.raises(UsageError, match=r"more than 128 MB of memory"):
         read(path)
 
 

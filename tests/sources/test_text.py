@@ -74,7 +74,7 @@ def test_control_characters_and_noncharacters_go() -> None:
         (b"", ["empty"]),
         (b"\n \n", ["empty"]),
         (b"Tea\0 is a word that has a stray character in it.", [["Tea\0 is a word that has a stray character in it."]]),
-        (b"\0\1\2\3\4" * 9, ["binary"]),
+        (b"\0\1\2\3\4" * 9, ["undecodable"]),
         (b"caf\x81 au lait", ["undecodable"]),
         (b"tea " * 300, ["too-large"]),
     ],
@@ -94,7 +94,7 @@ LINES = [
     ("lines", 9, b"%s\n%s\nC\n" % (b"A" * 40, b"B" * 40), [["A" * 40], ["B" * 40, "C"]]),
     ("lines", 9, b"A\n" + b"B" * 80 + b"\nC\n", ["too-large", ["A", "C"]]),
     ("lines", 9, b"= = = Tea = = =\n", ["empty"]),
-    ("lines", 9, b"\0\1\2\3\4\5\6\n", ["binary"]),
+    ("lines", 9, b"\0\1\2\3\4\5\6\n", ["undecodable"]),
 ]
 
 

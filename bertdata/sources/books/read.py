@@ -42,7 +42,7 @@ def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: i
     """Read the books of a range that `split` returned. Yield a Reject for an unreadable book; raise disk and store errors.
 
     A book has at most `max_bytes` bytes, also when unpacked. An empty file is a drop.
-    Reasons: ``too-large``, ``binary``, ``undecodable``, and those of `read_epub`, `read_archive` and `read_table`.
+    Reasons: ``too-large``, ``undecodable``, and those of `read_epub`, `read_archive` and `read_table`.
     """
     if part.end == 0:
         yield Drop("empty", _id(part.name)[0])
