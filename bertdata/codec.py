@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta
 
 T = TypeVar("T")
+encode = msgspec.to_builtins  # returns a record, or records inside of lists and dicts, as values that `json` writes
 replace = msgspec.structs.replace  # returns a copy of a record with other values
 _INTEGER_LIMIT = 1 << 63  # all stored numbers fit in 64 bits, so NumPy can hold them
 
@@ -52,8 +53,3 @@ def decode(value: Any, kind: type[T]) -> T:
         problem, _, path = str(error).partition(" - at `$")
         problem = problem.replace("`", "")
         raise WrongValue(path.rstrip("`").lstrip("."), problem[:1].lower() + problem[1:]) from None
-
-
-def encode(record: Any) -> Any:
-    """Return a record, or records inside of lists and dicts, as values that `json` writes."""
-    return msgspec.to_builtins(record)

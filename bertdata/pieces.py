@@ -16,7 +16,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 BERT_TOKENS = {role: f"[{role.upper()}]" for role in ROLES}  # BERT's special tokens
@@ -29,14 +29,10 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 _VISIBLE_SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
-
-
-class VocabularyEntries(TypedDict, total=False):
-    """What a manifest of rows or ids states about the vocabulary. BERT's vocabulary needs only its size."""
-
-    vocab_size: int
-    special_tokens: dict[str, str]
-    word_mark: str
+# The bytes that the characters of byte-level pieces stand for. Source: openai/gpt-2, src/encoder.py.
+_PRINTABLE = {chr(byte): byte for byte in (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))}
+_BYTES = _PRINTABLE | {chr(256 + nth): byte for nth, byte in enumerate(sorted({*range(256)} - {*_PRINTABLE.values()}))}
+IGNORED = -100  # label of a position whose token is not predicted: `ignore_index` of torch's cross_entropy
 
 
 class Special(NamedTuple):
@@ -64,7 +60,8 @@ def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list
 
     `named` has the tokens of roles by the keys of a tokenizer_config.json, such as ``cls_token``.
     """
-    vocabulary = tokenizer["model"]["vocab"]
+    model = tokenizer["model"]
+    vocabulary = model["vocab"]
     ids = {piece: i for i, (piece, *_) in enumerate(vocabulary)} if isinstance(vocabulary, list) else dict(vocabulary)
     added = tokenizer.get("added_tokens") or []
     ids |= {entry["content"]: entry["id"] for entry in added}
@@ -74,16 +71,10 @@ def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list
     roles = {role: int(ids.get(named.get(f"{role}_token", ""), -1)) for role in ROLES}
     unused = {entry["id"] for entry in added if entry["special"]}
     unused.update(i for i, piece in enumerate(pieces if "" in pieces else ()) if not piece)
-    return pieces, Special(**roles, others=tuple(sorted(unused.difference(roles.values()))), mark=_mark(tokenizer))
-
-
-def _mark(tokenizer: dict[str, Any]) -> str:
-    """Return the mark of the tokens of a tokenizer.json."""
-    model = tokenizer["model"]
-    if prefix := model.get("continuing_subword_prefix"):
-        return str(prefix)
     before = json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")], ensure_ascii=False)
-    return "Ġ" if '"ByteLevel"' in before else "▁" if "▁" in before or model["type"] == "Unigram" else ""
+    mark = "Ġ" if '"ByteLevel"' in before else "▁" if "▁" in before or model["type"] == "Unigram" else ""
+    mark = model.get("continuing_subword_prefix") or mark
+    return pieces, Special(**roles, others=tuple(sorted(unused.difference(roles.values()))), mark=mark)
 
 
 def continues_word(piece: str, mark: str = "##") -> bool:
@@ -151,19 +142,6 @@ def word_rule(mark: str) -> str:
         return f"A token that begins with `{mark}` continues a word; any other begins one."
     scripts = "one that begins with a character of Chinese, Japanese, Thai and other scripts without spaces"
     return f"A token that begins with `{mark}`, a space, begins a word, and so does {scripts}; any other continues one."
-
-
-def _byte_table() -> dict[str, int]:
-    """Return which byte each character of byte-level pieces stands for: printable ones for themselves, others from U+0100 on.
-
-    Source: openai/gpt-2, src/encoder.py.
-    """
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    unprintable = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + nth): byte for nth, byte in enumerate(unprintable)}
-
-
-_BYTES = _byte_table()
 
 
 def _begins(data: bytes) -> bool:

@@ -30,7 +30,7 @@ def command() -> None:
             version = _version(needed.name)
             _show(needed.name, version or "not installed", "" if version else f"pip install '{needed.name}{needed.specifier}'")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
-    memory = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), cgroup.limits().memory or sys.maxsize)
+    memory = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), cgroup.limits()[1] or sys.maxsize)
     _show("memory", size(memory), "use fewer --workers: each needs 300 MB, the driver 250 MB" if memory < 2e9 else "")
     for name, directory in (("disk here", os.getcwd()), ("disk of TMPDIR", tempfile.gettempdir())):
         disk = shutil.disk_usage(directory)

@@ -20,8 +20,6 @@ MARKDOWN = (".md", ".markdown")
 PLAIN = (".txt", *MARKDOWN, ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
 
-RENDERED = (".tar.gz", ".tgz", ".tar", ".html", *(f".ndjson{packer}" for packer in ("", *_COMPRESSED_SUFFIXES)))
-
 PROJECTS = (  # sources of documents from dumps, by the address in a dump's header
     "wikipedia",
     "wikibooks",
@@ -49,7 +47,7 @@ INPUTS = {  # by option name, in the order in which a corpus stores them
         "DUMP",
     ),
     "wikipedia_html": Input(
-        RENDERED,
+        (".tar.gz", ".tgz", ".tar", ".html", *(f".ndjson{packer}" for packer in ("", *_COMPRESSED_SUFFIXES))),
         "Pages as HTML: an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or .html pages of the REST API.",
     ),
     "books": Input(

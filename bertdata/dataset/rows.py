@@ -25,8 +25,7 @@ import pyarrow as pa
 
 from ..config.input_kinds import paths_of
 from ..errors import UsageError, VerificationError
-from ..labels import IGNORED
-from ..pieces import join
+from ..pieces import IGNORED, join
 from ..storage.files import to_path
 from . import manifest
 from .fetch import local_copy

@@ -15,8 +15,7 @@ from ..config import OBJECTIVES, PairsConfig
 from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest, ReadableManifest
 from ..errors import UsageError, VerificationError
-from ..labels import IGNORED
-from ..pieces import join, shown
+from ..pieces import IGNORED, join, shown
 from ..records import Document
 from ..rows import masking
 from ..tokens.vocab import Vocabulary

@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig, mask_shares
-from ..labels import IGNORED
-from ..pieces import Special, continues_word
+from ..pieces import IGNORED, Special, continues_word
 
 UNITS = ("piece", "word")
 _EXTRA_POSITIONS = 8  # positions beyond the share, for the last word, which may reach over it

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 _GROUPS_FILE = Path("/proc/self/cgroup")
 _MOUNT = Path("/sys/fs/cgroup")
 
 
-class Limits(NamedTuple):
-    """The limits of a control group. None means no limit."""
-
-    cores: float | None = None
-    """CPU time per wall-clock time, such as 0.5 for half a core."""
-    memory: int | None = None
-    """Bytes."""
-
-
-def limits() -> Limits:
-    """Return the lowest limits of this process's control group and its ancestors.
+def limits() -> tuple[float | None, int | None]:
+    """Return the cores and bytes of memory to which this process's control group and its ancestors limit it, or None.
 
     A process in the group ``/pod/app`` is bound by the files of ``/pod/app``, ``/pod`` and ``/``. Inside a container, only the
     innermost of them may exist, mounted as the root.
@@ -30,7 +20,7 @@ def limits() -> Limits:
     quotas = [_read(group / "cpu.max").split() for group in groups]  # microseconds of CPU time, or "max", and of the period
     cores = [int(quota[0]) / int(quota[1]) for quota in quotas if len(quota) == 2 and quota[0].isdigit()]
     memory = [int(size) for group in groups if (size := _read(group / "memory.max").strip()).isdigit()]
-    return Limits(min(cores, default=None), min(memory, default=None))
+    return min(cores, default=None), min(memory, default=None)
 
 
 def _read(path: Path) -> str:

@@ -35,7 +35,7 @@ def cores() -> int:
     """Return how many processes can compute at once: the usable CPUs, or the CPU quota of a container, rounded up."""
     # In a container with 2 of 64 cores, the system still lists 64 CPUs. 64 workers would share 2
     # cores, and take the memory of 64.
-    quota = cgroup.limits().cores
+    quota, _ = cgroup.limits()
     return usable_cpus() if quota is None else min(usable_cpus(), math.ceil(quota))
 
 

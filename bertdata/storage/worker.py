@@ -37,7 +37,11 @@ def _serve(pipe: Connection) -> None:
         request = pipe.recv_bytes()
         try:
             if work is None:  # inside this block, because too many threads or open files are an answer, too
-                _prepare(pipe.fileno())
+                threading.Thread(target=_end_with_driver, args=(pipe.fileno(),), daemon=True).start()
+                import_arrow_without_pandas()
+                guard()
+                with open(os.devnull, "rb") as nothing:
+                    os.dup2(nothing.fileno(), 0)  # no child inherits the pipe
             new, element = ForkingPickler.loads(request)
             work = work if new is None else new
             assert work is not None
@@ -45,14 +49,6 @@ def _serve(pipe: Connection) -> None:
         except BaseException as error:
             answer = ForkingPickler.dumps((None, _portable(error), traceback.format_exc()))
         pipe.send_bytes(answer)
-
-
-def _prepare(driver: int) -> None:
-    threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
-    import_arrow_without_pandas()
-    guard()
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)  # no child inherits the pipe
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -21,7 +21,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokeniz
 from tokenizers.models import WordPiece
 
 from ..dataset.tasks import StoredValue
-from ..pieces import BERT_TOKENS, ROLES, Special, VocabularyEntries, continues_word, of_tokenizer
+from ..pieces import BERT_TOKENS, ROLES, Special, continues_word, of_tokenizer
 from ..storage.files import write_json, write_text
 
 SPECIAL = tuple(BERT_TOKENS.values())
@@ -95,7 +95,7 @@ class Vocabulary:
         digest = hashlib.sha256(self.form.encode()).hexdigest()
         return {"sha256": digest, "special": self.special_tokens(), "library": self.library}
 
-    def in_manifest(self) -> VocabularyEntries:
+    def in_manifest(self) -> dict[str, Any]:
         """Return the vocabulary's entries for the manifest of rows or ids."""
         return {"vocab_size": len(self.pieces), "special_tokens": self.special_tokens(), "word_mark": self.special.mark}
 

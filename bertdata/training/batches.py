@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 
 from ..config import OBJECTIVES
 from ..dataset.rows import Shards
-from ..labels import IGNORED
+from ..pieces import IGNORED
 from ..rows import masking
 from .attention import for_transformers
 from .epoch_plan import Batch, EpochPlan

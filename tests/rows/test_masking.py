@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.labels import IGNORED
-from bertdata.pieces import Special
+from bertdata.pieces import IGNORED, Special
 from bertdata.rows import masking
 from bertdata.rows.masking import UNITS, mask, mask_vocabulary, predictions_per_row
 

@@ -14,7 +14,7 @@ from tiny import CLS, FIRST, PIECES, SEP, row_of, write_pairs
 
 from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError
-from bertdata.labels import IGNORED
+from bertdata.pieces import IGNORED
 
 torch = pytest.importorskip("torch")
 from bertdata.rows.masking import UNITS  # noqa: E402

@@ -11,7 +11,7 @@ from tiny import write_pairs
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError
-from bertdata.labels import IGNORED
+from bertdata.pieces import IGNORED
 from bertdata.training.masks import MaskConfig
 from bertdata.training.recipe import prepare
 

@@ -14,8 +14,7 @@ from bertdata.config import OBJECTIVES
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.rows import Shards
 from bertdata.errors import VerificationError
-from bertdata.labels import IGNORED
-from bertdata.pieces import Special
+from bertdata.pieces import IGNORED, Special
 from bertdata.rows import masking
 
 torch = pytest.importorskip("torch")

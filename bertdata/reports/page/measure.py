@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...config import LABEL_1_COUNTS, OBJECTIVES, PairsConfig
 from ...dataset.manifest_records import Pairing
 from ...dataset.shards import padded
-from ...labels import IGNORED
+from ...pieces import IGNORED
 from ...rows import masking
 from ...tokens.vocab import Vocabulary
 from ..auc import auc, partner_auc

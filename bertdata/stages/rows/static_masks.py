@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ... import keys
 from ...config import PairsConfig
 from ...dataset import shards
-from ...labels import IGNORED
+from ...pieces import IGNORED
 from ...rows import Pairs, masking
 from ...tokens.vocab import Vocabulary
 

@@ -52,7 +52,7 @@ def check_memory(choice: ChoiceConfig, documents: int, paragraphs: int) -> None:
     """Raise StorageError if the decision about so many documents and long paragraphs needs more memory than this machine has."""
     needed = needed_bytes(choice, documents, paragraphs)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > (memory := min(total, limits().memory or total)):
+    if needed > (memory := min(total, limits()[1] or total)):
         raise StorageError(
             f"choosing among {documents:,} documents takes {needed / 1e9:.1f} GB of memory, and this machine has "
             f"{memory / 1e9:.1f} GB. Use a machine with more memory, `dedup` exact or none, or build a corpus of less input"

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
 from ... import keys
-from ...labels import IGNORED
+from ...pieces import IGNORED
 from ...reports.metrics import SUMS
 from ..attention import inputs, unpadded
 from ..recipe import Recipe

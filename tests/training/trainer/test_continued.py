@@ -19,7 +19,7 @@ from bertdata import Shards
 from bertdata.cli import cli
 from bertdata.config.train import OptimizerConfig, TrainConfig
 from bertdata.errors import UsageError, VerificationError
-from bertdata.labels import IGNORED
+from bertdata.pieces import IGNORED
 from bertdata.training.loader import batches
 from bertdata.training.recipe import prepare
 from bertdata.training.trainer import train

@@ -20,7 +20,7 @@ from tiny import PIECES
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.rows import Shards
 from bertdata.errors import BertDataError, OutputExistsError, ResumeError, UsageError, VerificationError
-from bertdata.labels import IGNORED
+from bertdata.pieces import IGNORED
 from bertdata.reports.metrics import Metrics, Record, read_metrics
 from bertdata.training.loader import batches
 from bertdata.training.recipe import prepare
