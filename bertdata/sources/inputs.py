@@ -64,6 +64,8 @@ def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]
     path, field = to_path(pattern), option.strip("`")
     path = path.expanduser().absolute() if isinstance(path, Path) else path
     is_named = path.exists() and not path.is_dir()
+    if is_named and not path.is_file():  # opening a pipe would wait for its writer
+        raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: pass a regular file", field=field)
     seen = _local(path) if isinstance(path, Path) else _stored(path)
     matches = [file for file in seen if _is_read(file, suffixes, is_named=is_named)]
     unread = sorted(set(seen).difference(matches))
