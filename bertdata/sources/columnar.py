@@ -46,13 +46,18 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
         else:
             with _open_parquet(path) as (file, places):
                 schema = file.schema_arrow
+        kinds = {field.name: field.type for field in schema}
     except _FORMAT_ERRORS:  # the task that reads the file reports it
         return [(0, length)]
     for option, name in (("text_column", columns.text), ("id_column", columns.id), ("title_column", columns.title)):
         is_optional = option == "title_column" and name == Columns().title  # titles are optional unless requested
-        if name and name not in schema.names and not is_optional:
-            there = f"{', '.join(map(repr, schema.names)) or 'none'}{did_you_mean(name, schema.names)}"
+        if name and name not in kinds and not is_optional:
+            there = f"{', '.join(map(repr, kinds)) or 'none'}{did_you_mean(name, kinds)}"
             raise UsageError(f"{path} has no column {name!r}: set `{option}` to one of {there}")
+    if not _is_text(kinds[columns.text]):
+        texts = ", ".join(repr(name) for name, kind in kinds.items() if _is_text(kind)) or "none has"
+        problem = f"{path}: the column {columns.text!r} contains {kinds[columns.text]}, not text"
+        raise UsageError(f"{problem}: set `text_column` to one of {texts}")
     return ranges_at(places, length, target)
 
 

@@ -124,8 +124,8 @@ def read_table(
 ) -> Rows:
     """Read the rows of a range that `split_table` returned, or of the `data` of a file in an archive.
 
-    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``undecodable``,
-    ``truncated``, ``damaged``, ``decompression-bomb``.
+    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``bad-utf-8``,
+    ``undecodable``, ``truncated``, ``damaged``, ``decompression-bomb``.
     """
     return or_empty(_read(Table(part, source, columns, max_bytes, encoding, data)), part, source)
 
@@ -161,7 +161,9 @@ def _from_json(table: Table, at: int, line: bytes) -> Row | Drop | Reject:
         return table.reject(at, words, "too-large", f"a line of more than {_MAX_VALUES} values")
     try:
         value: Any = json.loads(line.removeprefix(codecs.BOM_UTF8).decode())
-    except (ValueError, RecursionError) as error:  # also for bytes that are not UTF-8
+    except UnicodeDecodeError:
+        return table.reject(at, words, "bad-utf-8", "not UTF-8. Convert the file: iconv -f UTF-16 (or its encoding) -t UTF-8")
+    except (ValueError, RecursionError) as error:
         return table.reject(at, words, "malformed-json", str(error))
     if not isinstance(value, dict):
         return table.reject(at, words, "malformed-json", f"{type(value).__name__} where an object should be")
