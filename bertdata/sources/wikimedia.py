@@ -33,7 +33,7 @@ class _File(msgspec.Struct):
 
 
 class _Job(msgspec.Struct):
-    status: str
+    status: str = ""
     files: msgspec.Raw = msgspec.Raw(b"{}")  # without checksums as long as the job runs
 
 
