@@ -56,8 +56,6 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
         raise Unreadable("too-large", str(error)) from None
     except BROKEN_ZIP as error:
         raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
-    except RuntimeError as error:  # zipfile raises this for a password
-        raise Unreadable("encrypted", str(error)) from None
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
@@ -116,7 +114,7 @@ def _raised_classes(archive: zipfile.ZipFile, sheets: list[zipfile.ZipInfo]) -> 
     """Return the classes of raised text in style sheets, because converters number their classes."""
     raised, left = set[str](), _MAX_LIST_BYTES
     for sheet in sheets:
-        with suppress(Unreadable, RuntimeError, *BROKEN_ZIP):  # the book is readable without it
+        with suppress(Unreadable, *BROKEN_ZIP):  # the book is readable without it
             data = _member(archive, sheet, left)
             left -= len(data)
             for rule in data.decode("utf-8", "replace").lower().split("}"):
@@ -129,6 +127,8 @@ def _raised_classes(archive: zipfile.ZipFile, sheets: list[zipfile.ZipInfo]) -> 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, most: int) -> bytes:
     if info is None:
         raise Unreadable("damaged", f"{_CONTAINER} or the package that it names is not in it")
+    if info.flag_bits & 0x1:
+        raise Unreadable("encrypted", f"{info.filename} has a password")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise Unreadable("damaged", f"{info.filename} is packed in a way that EPUB does not allow")
     with archive.open(info) as member:
