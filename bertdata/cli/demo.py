@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import UsageError
 from ..extras import install
 from ..storage.files import write_text
 from . import load
@@ -20,7 +21,7 @@ _STEPS = 1000  # of the training
 
 
 @click.command("demo", cls=Command)
-@click.option("--output", default="demo", show_default=True, type=local_path, help="Directory to write, or to replace.")
+@click.option("--output", default="demo", show_default=True, type=local_path, help="Directory to write.")
 @click.option(
     "--train", is_flag=True, help=f"Also train a very small BERT, which takes 1 to 2 minutes. Needs {install('train')}."
 )
@@ -34,7 +35,10 @@ def command(ctx: click.Context, output: Path, train: bool) -> None:
     from ..sample import sample
     from .inspect import show
 
-    started = time.monotonic()
+    started, mark = time.monotonic(), output / ".demo"
+    if output.exists() and any(output.iterdir()) and not mark.exists():
+        raise UsageError(f"{output} has files of your own: choose another --output")
+    write_text(mark, "")
     corpus, vocab, pairs = (output / name for name in ("corpus", "vocab", "pairs"))
     _run(ctx, "build-corpus", "--wikipedia", sample(), "--books", sample() / "books", "--output", corpus)
     _run(ctx, "train-vocab", corpus, "--size", 5000, "--output", vocab)

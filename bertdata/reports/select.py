@@ -138,8 +138,8 @@ def explain(directory: Path, manifest: Manifest, id: str) -> Iterator[str]:
                     yield f"{id} was {verb}: {reason_of(record)}; listed in {file.name}"
     if not found:
         raise UsageError(
-            f"{id}: this id is not in {directory}, and not in its lists of drops and rejects. Ids look like "
-            f"{example(directory, manifest)}. Find titles with: bertdata inspect {directory} --title WORDS"
+            f"{id}: this id is not in {directory}, and not in its lists of drops and rejects (redirects are only counted). "
+            f"Ids look like {example(directory, manifest)}. Find titles with: bertdata inspect {directory} --title WORDS"
         )
 
 

@@ -113,14 +113,16 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
     templates, formulas = manifest.dropped_templates, manifest.formulas
     if templates.calls:
         names = ", ".join(f"{name} {count:,}" for name, count in templates.most_frequent[:5])
-        lines.append(f"  unknown templates, whose text is missing: {count(templates.calls, 'call')} ({names}, …)")
+        lines.append(f"  unknown templates, whose text is missing: {count(templates.calls, 'call')}, most often {names}")
     if total := sum(formulas.found.values()):
         written, left_out = sum(formulas.written.values()), sum(formulas.left_out.values())
         sentences = count(formulas.dropped_sentences, "sentence")
         lines.append(f"  formulas: {total:,} found, {written:,} kept, {left_out:,} outside prose; {sentences} dropped")
+    is_cut = any(reason.startswith(("truncated", "damaged")) for stage in manifest.counts for reason in stage.rejected)
+    lost = "; a part of a file is lost: download that file again" if is_cut else ""
     for kind, folder, files in (("rejects", "rejects", manifest.rejects), ("drops", "dropped", manifest.drops)):
         if files:
-            more = f"; explain one with bertdata inspect {directory} --explain ID" if kind == "drops" else ""
+            more = f"; explain one with bertdata inspect {directory} --explain ID" if kind == "drops" else lost
             lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file.rows for file in files):,}){more}")
     return lines
 
@@ -141,8 +143,7 @@ def _content(manifest: Manifest) -> str:
 
 def _rows(values: Statistics, config: PairsConfig) -> str:
     """Describe how many rows have label 1, how full rows are, and how much of them is masked."""
-    text = f"mean length {values.mean_length:.1f}, padding {percent(values.padding_share)}"
-    text += f", [UNK] {percent(values.unknown_share)}"
+    text = f"mean length {values.mean_length:.1f}, padding {percent(values.padding_share)}, [UNK] {percent(values.unknown_share)}"
     if values.masked_share is not None:
         text += f", masked {percent(values.masked_share)}"
     parts = values.rows if values.parts is None else values.parts

@@ -78,7 +78,7 @@ class DocumentReader(NamedTuple):
 
 def _check(path: Path, sha256: str) -> None:
     if digest(path) != sha256:
-        raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build the corpus again")
+        raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build it again with `overwrite`")
 
 
 def _slices(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,13 @@ def test_it_ends_with_two_pairs_and_runs_twice(tmp_path: Path) -> None:
     assert shown.count(f"{tmp_path / 'demo' / 'pairs'}: ") == 1, "one summary"
 
 
+def test_it_does_not_replace_other_files(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    done = call("demo", "--output", tmp_path)
+    assert done[0] == 2 and "files of your own" in done.err
+    assert [*tmp_path.iterdir()] == [tmp_path / "corpus"]
+
+
 @pytest.mark.nightly
 def test_training_learns_words_but_no_labels_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It teaches words better than by frequency. No leak gives labels away: they stay near chance."""
