@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import bz2
 import os
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import IO, NamedTuple
+
+import numpy as np
 
 from ..storage.files import open_file, size
 
@@ -34,7 +35,8 @@ _MAX_BLOCK_BYTES = 2_400_000  # maximum bytes of a block: 18,001 groups of 50 sy
 _INNER_MARK_BYTES = {
     (mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark in (_BLOCK, _END) for shift in range(8)
 }
-_INNER_MARK = re.compile(b"|".join(map(re.escape, _INNER_MARK_BYTES)))
+_MARK_PAIRS = np.zeros(1 << 16, bool)  # whether two bytes at an even offset may belong to a mark
+_MARK_PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER_MARK_BYTES for at in (0, 1)]] = True
 
 
 class Block(NamedTuple):
@@ -119,11 +121,17 @@ def _segments(file: IO[bytes], start: int) -> Iterator[tuple[int, int, bytes, in
 
 def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
     """Yield the first bit and the kind of each mark that begins at or after byte `known`."""
-    for inner in _INNER_MARK.finditer(data, known + 1):
-        first, (mark, shift) = inner.start() - 1, _INNER_MARK_BYTES[inner[0]]
-        bits = int.from_bytes(data[first : first + _MARK_BYTES].ljust(_MARK_BYTES, b"\0"), "big")
-        if bits >> 8 - shift & (1 << 48) - 1 == mark and first + 6 + (shift > 0) <= len(data):
-            yield 8 * first + shift, mark
+    # Every byte of a dump of 20 GB is searched, so look up each pair of bytes at an even offset in a table of 65,536 flags: one
+    # such pair is the first two inner bytes of a mark, or the second and third. About 1 pair in 2,000 passes, and is compared.
+    even = known - known % 2
+    pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
+    for pair in (even + 2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
+        for first in (pair - 1, pair - 2):  # the pair is at the second or the third byte of the mark
+            mark, shift = _INNER_MARK_BYTES.get(data[first + 1 : first + 6], (_NONE, 0))
+            if mark and first >= known:
+                bits = int.from_bytes(data[first : first + _MARK_BYTES].ljust(_MARK_BYTES, b"\0"), "big")
+                if bits >> 8 - shift & (1 << 48) - 1 == mark and first + 6 + (shift > 0) <= len(data):
+                    yield 8 * first + shift, mark
 
 
 def _decompress(data: bytes, shift: int, bits: int) -> list[bytes] | None:
