@@ -31,7 +31,7 @@ from bertdata.config import CorpusConfig
 from bertdata.config.input_kinds import INPUTS
 from bertdata.records import Article, Drop, FileRange, Reject
 from bertdata.sources.inputs import find
-from bertdata.stages.corpus.source_records import document, up_to_limits
+from bertdata.stages.corpus.source_records import document, up_to_limits, with_languages
 from bertdata.stages.corpus.wikipedia import extract, ranges, read_articles
 from bertdata.storage.files import size
 
@@ -76,7 +76,7 @@ class SplitSentences(_Transform):
     """Split paragraphs into sentences, and drop records without prose."""
 
     def expand(self, prose: Any) -> Any:
-        return prose | beam.FlatMap(lambda record, config: _kept(document(record, config)), self._config)
+        return prose | beam.FlatMap(lambda record, config: _kept(document(next(with_languages([record])), config)), self._config)
 
 
 def _cut(file: tuple[str, str], config: CorpusConfig) -> Iterator[FileRange]:

@@ -1,4 +1,4 @@
-"""Measure a run by its finished tasks: while it runs, and from what it has left in its output."""
+"""Measure a run by its finished tasks: while it runs, and from the files in its output."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
-import re
 import signal
 import socket
 import sys
@@ -20,7 +20,6 @@ from . import cgroup
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 # A compressed dump of 6 MB takes 1.5 s of a core, as much as the start of a second worker and of Beam.
 _MIN_SHARED_BYTES = 8 << 20
-_LOOPBACK = re.compile(r"localhost|127(?:\.[0-9]+){3}|::1")
 _THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"  # which OpenBLAS reads when NumPy loads it
 
 
@@ -106,7 +105,7 @@ def loopback_store(rank: int, size: int) -> tuple[int, int | None] | None:
     """
     environment = os.environ
     one_machine = environment.get("LOCAL_WORLD_SIZE") == str(size)  # what torchrun says
-    if not one_machine and not _LOOPBACK.fullmatch(environment.get("MASTER_ADDR", "")):
+    if not one_machine and not _is_loopback(environment.get("MASTER_ADDR", "")):
         return None
     for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
         environment.setdefault(name, "lo" if sys.platform == "linux" else "lo0")
@@ -114,3 +113,10 @@ def loopback_store(rank: int, size: int) -> tuple[int, int | None] | None:
         return None
     port = int(environment["MASTER_PORT"])
     return port, None if rank else socket.create_server(("127.0.0.1", port)).detach()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

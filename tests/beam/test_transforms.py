@@ -8,10 +8,12 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
+from apache_beam.testing.util import assert_that, equal_to
 from conftest import SAMPLE, read_manifest, read_rows
 
 from bertdata.errors import NoInputError
 from bertdata.pipelines.transforms import ExtractParagraphs, ReadWikipedia, SplitSentences
+from bertdata.records import Prose
 
 
 @pytest.mark.slow
@@ -36,6 +38,14 @@ def test_documents_are_those_of_build_corpus(sample_corpus: Path, tmp_path: Path
     for stage in read_manifest(sample_corpus)["counts"]:
         dropped.update(stage["dropped"])
     assert dropped["redirect"] and counters["drops: redirect"] == dropped["redirect"]
+
+
+@pytest.mark.slow
+def test_prose_without_a_language_gets_one() -> None:
+    prose = Prose("a", "text", "", "", "", ["Der Tee ist heiß, und das Wasser war nicht kalt. Er trank ihn erst am Abend."])
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        documents = pipeline | beam.Create([prose]) | SplitSentences()
+        assert_that(documents | beam.Map(lambda found: (found.language, len(found.sentences))), equal_to([("de", 2)]))
 
 
 def test_wrong_options_and_paths_are_refused_while_the_pipeline_is_built(tmp_path: Path) -> None:

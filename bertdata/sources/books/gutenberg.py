@@ -52,7 +52,7 @@ def strip_licence(lines: list[str]) -> Parts:
 
 
 def _match_marker(line: str) -> re.Match[str] | None:
-    """Match a marker; a line of prose that begins with "end of Project Gutenberg's list" is none."""
+    """Match a marker; a marker begins with a capital, unlike prose such as "end of Project Gutenberg's list"."""
     line = line.strip()
     return _MARKER.match(line) if line.lstrip("[* ")[:1].isupper() else None
 

@@ -88,7 +88,7 @@ def is_hidden(tags: list[Any]) -> bool:
 def find_initial(tags: list[Any], text: str) -> Initial | None:
     """Return the letter of an inline element, or the one that describes a picture, as an initial."""
     described = _ALT.fullmatch((tags[0].get("alt") or tags[0].get("aria-label") or "").strip())
-    if described and (tags[0].tag in ("img", "svg") or (tags[0].tag == "span" and described[1].isupper())):  # page "v" is none
+    if described and (tags[0].tag in ("img", "svg") or (tags[0].tag == "span" and described[1].isupper())):  # no page "v"
         return Initial(described[1].upper(), kind="picture")
     if text and is_hidden(tags):
         return Initial(text[0], kind="picture")

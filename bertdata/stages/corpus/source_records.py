@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...config import CorpusConfig
 from ...records import Article, Document, Drop, FileRange, Prose, Reject
@@ -47,7 +47,7 @@ def read(kind: str, parts: Iterable[FileRange], config: CorpusConfig, counts: Co
     for part in parts:
         found = source(kind).read(part, config, counts)
         records = (_printable(record, counts) if isinstance(record, Prose) else record for record in found)
-        known = records if config.language else _with_languages(records)
+        known = records if config.language else with_languages(records)
         documents = (document(record, config) if isinstance(record, Prose) else record for record in known)
         for record in up_to_limits(documents, part, kind):
             yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
@@ -62,7 +62,7 @@ def _printable(prose: Prose, counts: Counter[str]) -> Prose:
     return prose._replace(title=title, paragraphs=[paragraph for paragraph in paragraphs if paragraph.strip()])
 
 
-def _with_languages(records: Iterable[Prose | Drop | Reject]) -> Iterator[Prose | Drop | Reject]:
+def with_languages(records: Iterable[Prose | Drop | Reject]) -> Iterator[Any]:
     """Detect the language of prose without a valid code: of several texts at once, which is much faster if they are short."""
     batch: list[Prose | Drop | Reject] = []
     unknown: dict[int, Prose] = {}  # by place in the batch
