@@ -48,7 +48,8 @@ INPUTS = {  # by option name, in the order in which a corpus stores them
     ),
     "wikipedia_html": Input(
         (".tar.gz", ".tgz", ".tar", ".html", *(f".ndjson{packer}" for packer in ("", *_COMPRESSED_SUFFIXES))),
-        "Pages as HTML: an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or .html pages of the REST API.",
+        "Pages as HTML: file, glob or directory. Formats: Enterprise HTML dumps (.json.tar.gz), their .ndjson files, and .html "
+        "pages of the REST API.",
     ),
     "books": Input(
         (".txt", ".epub", *ARCHIVES, *TABLES),
@@ -62,6 +63,16 @@ INPUTS = {  # by option name, in the order in which a corpus stores them
         ".zst).",
     ),
 }
+
+
+def formats(suffixes: tuple[str, ...]) -> str:
+    """Return the formats with these suffixes for a message, as the help of their option names them.
+
+    >>> formats(INPUTS["wikipedia"].suffixes), formats((".txt", ".md"))
+    ('.xml, optionally compressed (.bz2, .gz, .xz, .zst)', '.txt, .md')
+    """
+    named = (kind.help.partition("Formats: ")[2].rstrip(".") for kind in INPUTS.values() if kind.suffixes == suffixes)
+    return next(named, ", ".join(suffixes))
 
 
 def paths_of(paths: Paths) -> tuple[str, ...]:

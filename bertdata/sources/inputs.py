@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..config.input_kinds import INPUTS, JSON_LINES
+from ..config.input_kinds import INPUTS, JSON_LINES, formats
 from ..errors import NoInputError, UsageError
 from ..storage.files import to_path
 from ..storage.problems import storage_errors
@@ -69,16 +69,16 @@ def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]
     seen = _local(path) if isinstance(path, Path) else _stored(path)
     matches = [file for file in seen if _is_read(file, suffixes, is_named=is_named)]
     unread = sorted(set(seen).difference(matches))
-    supported = ", ".join(suffixes)
+    known = f". Formats: {formats(suffixes)}"
     if is_named and unread:
-        raise UsageError(f"{option} {pattern}: bertdata reads {supported} here, not this file{_advice(pattern)}", field=field)
+        raise UsageError(f"{option} {pattern}: this file has no supported format{_advice(pattern) or known}", field=field)
     others.update(unread)
     if not matches:
-        none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
-        if unread:
-            none += f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])}{_advice(unread[0])})"
+        none = "no file in this directory has a supported format" if path.is_dir() else "no file of this name"
+        if other := next(filter(_advice, unread), next(iter(unread), "")):
+            none += f" ({len(unread)} of other kinds, such as {os.path.basename(other)}{_advice(other)})"
         quote = ", and quote a glob" if glob.has_magic(pattern) else ""
-        raise NoInputError(f"{option} {pattern}: {none}: check the path{quote}. Supported: {supported}", field=field)
+        raise NoInputError(f"{option} {pattern}: {none}: check the path{quote}{known}", field=field)
     return [os.path.abspath(match) for match in matches] if isinstance(path, Path) else matches
 
 
