@@ -168,7 +168,7 @@ def drop_controls(text: str) -> str:
     >>> drop_controls("The tow\0n.\x07\n\ufffe")
     'The town.\n'
     """
-    return _CONTROL.sub("", text)
+    return text if text.isprintable() else _CONTROL.sub("", text)
 
 
 def join_lines(lines: Iterable[str]) -> str:

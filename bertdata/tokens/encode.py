@@ -36,7 +36,7 @@ from .vocab import Vocabulary
 Ids = tuple[npt.NDArray[Any], Ints]
 Batch = tuple[pa.ListArray, pa.ListArray]  # the sentences of documents, and the numbers of those that begin a paragraph
 
-CHECKED_BYTES = 1 << 20  # of a corpus that `choose` encodes twice
+CHECKED_BYTES = 1 << 18  # of a corpus that `choose` encodes twice
 WORDS_OF_TEXT = 50  # tokens of the vocabulary that are checked in one text
 NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
 # Strings that tokenizer libraries are likely to disagree about
@@ -92,7 +92,7 @@ class Encoder:
 
 
 def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
-    """Return a vocabulary with the fastest library whose ids are those of `tokenizers`, also for the first megabyte of a corpus.
+    """Return a vocabulary with the fastest library whose ids are those of `tokenizers`, also for the beginning of a corpus.
 
     If one had to be refused, a note of the vocabulary has the text.
     """
@@ -113,7 +113,7 @@ def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
 
 
 def _checks(vocabulary: Vocabulary, corpus: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield what libraries are compared on: hard strings, every token, and the first megabyte of text."""
+    """Yield what libraries are compared on: hard strings, every token, and the first `CHECKED_BYTES` of text."""
     words, documents = [bare(piece, vocabulary.special.mark) for piece in vocabulary.pieces], list(_first(corpus))
     if vocabulary.splits_sentences:  # the ids of a word are the same in any text, so each is compared once
         words += dict.fromkeys(word for texts, _ in documents for text in texts.flatten().to_pylist() for word in text.split(" "))
@@ -125,7 +125,7 @@ def _checks(vocabulary: Vocabulary, corpus: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _first(corpus: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield the documents with the first megabyte of text, as documents are of one size on average."""
+    """Yield the documents with the first `CHECKED_BYTES` of text, as documents are of one size on average."""
     left = CHECKED_BYTES
     for sentences, paragraphs in corpus:
         count = -(-len(sentences) * left // max(1, sentences.nbytes))

@@ -47,7 +47,7 @@ def check_rows(batch: pa.RecordBatch, first: int, config: CorpusConfig) -> Count
         text = sentences.as_py()
         counts[f"documents of {source}"] += 1
         counts[f"text_bytes of {source}"] += size
-        counts[f"words of {source}"] += sum(len(sentence.split()) for sentence in text)
+        counts[f"words of {source}"] += len(" ".join(text).split())
         counts[f"characters of {source}"] += sum(map(len, text))
     return counts
 

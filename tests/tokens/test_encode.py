@@ -346,7 +346,7 @@ def test_a_library_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch, tex
     assert text in choose(vocabulary_of("byte level"), corpus).notes[0]
 
 
-def test_the_check_reads_a_megabyte_of_the_corpus() -> None:
+def test_the_check_reads_only_the_beginning_of_the_corpus() -> None:
     read = []
 
     def corpus() -> Any:
@@ -355,7 +355,7 @@ def test_the_check_reads_a_megabyte_of_the_corpus() -> None:
             yield columns_of([_document([["tea and lamps " * 10_000]])])
 
     choose(from_tokens(PIECES, True, True), corpus())
-    assert 7 <= len(read) <= 9
+    assert 1 <= len(read) <= 3
 
 
 def test_characters_of_a_newer_unicode_have_the_ids_of_tokenizers() -> None:

@@ -14,7 +14,7 @@ _MIN_LETTERS, _MIN_LINES = 2000, 20  # of a long text, which may have a few capi
 _MAX_CAPITALS = 0.005  # share of the cased letters
 _MIN_STOPS = 2  # of a text without capitals
 _MIN_CASED = 0.5  # share of the letters; the others are of a script without capitals
-_LOOK_CHARS, _MAX_LOOK_CAPITALS = 400, 8
+_SAMPLE_CHARS = 4096  # of a longer text, at equal distances
 _STOP = re.compile(r"(?:[^\W\d_]|\d\d)\s?[.!?։][\"'”’»)\]]*(?:\s|$)")
 _LETTER = r"[^\W\d_]"
 # Not after abbreviations with a stop inside, such as "e.g.", except for those that often end a sentence.
@@ -31,12 +31,15 @@ def is_lower_cased(text: str, lines: int = 1) -> bool:
     >>> is_lower_cased("the tea is hot. the cup is not."), is_lower_cased("the tea. It is."), is_lower_cased("the tea is hot.")
     (True, False, False)
     """
-    if sum(map(str.isupper, text[:_LOOK_CHARS])) > _MAX_LOOK_CAPITALS:
+    step = -(-len(text) // _SAMPLE_CHARS)
+    sample = text[:: max(1, step)]
+    capitals = sum(map(str.isupper, sample))
+    if capitals > _MAX_CAPITALS * len(sample):  # as in nearly every text
         return False
-    small, capitals = sum(map(str.islower, text)), sum(map(str.isupper, text))
-    if small < _MIN_CASED * sum(map(str.isalpha, text)) or _GEORGIAN.search(text):
+    small = sum(map(str.islower, sample))
+    if small < _MIN_CASED * sum(map(str.isalpha, sample)) or _GEORGIAN.search(sample):
         return False
-    if small >= _MIN_LETTERS or lines >= _MIN_LINES:
+    if small * step >= _MIN_LETTERS or lines >= _MIN_LINES:
         return capitals <= _MAX_CAPITALS * small
     return not capitals and len(_STOP.findall(text)) >= _MIN_STOPS
 
