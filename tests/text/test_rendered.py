@@ -54,7 +54,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "variants": (
         f"<p>用{variant(twoway=WORDS)}。{variant(disabled={'t': '原文'})}</p>"
         + f"<p>{variant(add=True, twoway=WORDS)}"
-        + "<meta typeof='mw:LanguageVariant' data-mw-variant='{\"add\":true}'/>好</p>",
+        + variant(add=True, twoway=WORDS).replace("span", "meta")
+        + "好</p>",
         ["用电脑。原文", "电脑好"],
     ),
     "a variant with a link": (
@@ -86,6 +87,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ' <span typeof="mw:Nowiki">[[x]]</span> &amp;lt; &lt;i></p>',
         ["5 km, 2 %, 3 m, abc [[x]] &lt; <i>"],
     ),
+    "control characters": ("<p>Tea\x05 is&#4; hot\ufdd0.</p>", ["Tea is hot."]),
     "zero-width joiners are letters": ("<p>می\u200cخواهم क्\u200dष</p>", ["می\u200cخواهم क्\u200dष"]),
     "formula": (f"<p>So {math('x^2')} holds. It is hot.</p>", ["So x² holds. It is hot."]),
     "a formula that cannot be text": (
@@ -93,8 +95,9 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ["It is hot."],
     ),
     "a displayed formula": (
-        f"<p>The area is</p>\n<dl><dd>{math('A = a^2')}</dd></dl>\n<p>of a square.</p>",
-        ["The area is A = a² of a square."],
+        f"<p>The area is</p>\n<dl><dd>{math('A = a^2')}</dd></dl>\n<p>of a square.</p>"
+        f"<p>The volume is</p>\n\n<dl><dd><dl><dd>{math('V = a^3')}.</dd></dl></dd></dl>\n<dl><dd>where {math('a')}</dd></dl>",
+        ["The area is A = a² of a square.", "The volume is V = a³."],
     ),
     "hidden": (
         '<p>a<span class="x"><span style="display:none">b <span>c</span></span></span><!-- c --><span hidden="">d</span> e</p>'
