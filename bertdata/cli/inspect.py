@@ -56,8 +56,7 @@ def command(
 
     Documents are shown as sentences, and ¶ marks the first sentence of a paragraph. Pairs are shown with A, B, label, segment
     ids, lengths and their static or dynamic masks. The command also checks that no file is missing and that all sizes match.
-    Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
-    --epoch needs rows.
+    Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, --epoch rows.
     """
     if (state := run_state(directory)) not in ("complete", ""):
         echo(f"{directory}: {state}", err=as_json)
@@ -109,9 +108,6 @@ def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread"
     check_files(directory, contents.listed)
     if summary:
         echo(describe(contents, directory))
-        echo(f"  complete; made by bertdata {contents.versions['bertdata']}, with these settings:")
-        for name, value in settings(contents):
-            echo(f"    {name.replace('_', '-'):21} {value}")
     if isinstance(contents, VocabManifest):
         vocabulary = read_any(directory)
         pieces, mark = vocabulary.pieces, vocabulary.special.mark
@@ -122,6 +118,10 @@ def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread"
         for record in inspect(directory, n=count, order=order):
             echo()
             _show_row(directory, contents, record, epoch)
+    if summary:
+        echo(f"\nThe dataset is complete. bertdata {contents.versions['bertdata']} made it with these settings:")
+        for name, value in settings(contents):
+            echo(f"  {name.replace('_', '-'):21} {value}")
 
 
 def _show_row(directory: Path, contents: Manifest, record: dict[str, Any], epoch: int, search: str = "") -> None:

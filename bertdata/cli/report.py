@@ -16,9 +16,8 @@ from .options import Command, to_path
 def command(directory: Path, output: Path | None) -> None:
     """Write an HTML report about a dataset or a training run.
 
-    The page is a single file without scripts or network access. It is based on the manifest and a sample of the rows, so it
-    takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. This command writes the file
-    again.
+    The page is a single file without scripts or network access. It is made from the manifest and a sample of the rows in
+    seconds. build-corpus, train-vocab and make-pairs also write report.html, and this command writes it again.
 
     \b
         bertdata report pairs

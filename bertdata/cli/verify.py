@@ -22,8 +22,8 @@ _MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Check each DIRECTORY for corruption and inconsistent contents: a corpus, a vocabulary, rows or an export.
 
-    The command reads every file. It checks sizes, digests, the manifest and unlisted files. Then it checks schemas, the end of
-    each shard, the contents of documents, vocabularies and rows, and all counts. For exports it checks sizes, digests and counts.
+    The command reads every file of the manifest. It checks sizes, digests and unlisted files, then schemas, the contents of
+    documents, vocabularies and rows, and all counts. For exports it checks sizes, digests and counts. It ignores report.html.
 
     It prints a line for each damaged file and exits with code 6. A disk error exits with code 4. The output of `bertdata train`
     is not a dataset: checkpoints are checked when they are loaded.
@@ -47,9 +47,10 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
         if result.problems:
             damaged.append(f"{directory} ({count(len(result.problems), 'file')})")
         else:
-            rows = f", {count(result.rows, 'row')}" if result.kind != "vocabulary" else ""
-            checked = f"{count(result.files, 'file')}{rows}, {size(result.bytes)}"
-            echo(f"{directory}: {result.kind}, {checked}: all as written")
+            content = result.kind if not result.rows else count(result.rows, "document" if result.kind == "documents" else "row")
+            unchecked = "; report.html is not checked" if result.kind != "export" else ""
+            files = count(result.files, "file")
+            echo(f"{directory}: all as written ({content}, {files}, {size(result.bytes)}{unchecked})")
     if damaged:
-        remedy = "restore the files listed above, remove extra files, or build the dataset again"
-        raise VerificationError(f"not as written: {', '.join(damaged)}: {remedy}")
+        remedy = "Restore the files listed above, remove extra files, or build the dataset again"
+        raise VerificationError(f"not as written: {', '.join(damaged)}. {remedy}")

@@ -38,9 +38,8 @@ def write(manifest: ReadableManifest, export: ExportManifest | None = None) -> s
     sources = (manifest if isinstance(manifest, CorpusManifest) else manifest.corpus).sources
     tokens = manifest.tokens if isinstance(manifest, PairsManifest) else {}
     languages = text_by_language(sources)
-    codes = dict.fromkeys(
-        re.split("[-_]", code)[0] for code in sorted(languages, key=lambda code: -languages[code]["characters"])
-    )
+    order = sorted(languages, key=lambda code: -languages[code]["characters"])
+    codes = dict.fromkeys(re.split("[-_]", code)[0] for code in order)
     masks = isinstance(manifest, CorpusManifest) or OBJECTIVES[manifest.settings.objective].masks
     causal = isinstance(manifest, CorpusManifest) or not masks
     splits = dict.fromkeys(shard.name.removeprefix("data/").partition("-")[0] for shard in shown.shards)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..dataset import manifest_records
 from ..pieces import shown
 
+COLUMNS = "language", "words", "[UNK]", "split", "tokens/word", "longest word that is split"
 _MAX_WORDS = 10  # long words kept for each language
 _MAX_LANGUAGES_SHOWN = 20  # languages shown; the manifest has all of them
 _MAX_WORD_WIDTH = 50  # characters shown of a word and its pieces
@@ -54,24 +55,28 @@ class Coverage:
         )
 
 
-def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> str:
-    """Return a line for each language, the one with most words first; `mark` is that of the vocabulary.
-
-    >>> print(table({"en": manifest_records.Coverage(words=10, unknown_share=0.1, split_share=0.2, pieces_per_word=1.2,
-    ...                                            longest_split={"teas": "tea ##s"})}))
-      language           words   [UNK]   split  tokens/word  longest word that is split
-      en                    10  10.00%   20.0%         1.20  teas = tea ##s
-    """
-    lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'tokens/word':>13}  longest word that is split"]
+def rows(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> list[tuple[str, ...]]:
+    """Return the cells of `COLUMNS` for each language, the one with most words first; `mark` is that of the vocabulary."""
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
+    cells = []
     for language in order[:_MAX_LANGUAGES_SHOWN]:
         figures = coverage[language]
         words = ((shown(word, mark), cut.split(" ")) for word, cut in figures.longest_split.items())
         longest = next((f"{word} = {' '.join(shown(piece, mark) for piece in cut)}" for word, cut in words), "–")
-        lines.append(
-            f"  {language or 'unknown':10}{figures.words:14,}{figures.unknown_share:8.2%}{figures.split_share:8.1%}"
-            f"{figures.pieces_per_word:13.2f}  {longest[:_MAX_WORD_WIDTH]}"
-        )
+        shares = f"{100 * figures.unknown_share:.2f} %", f"{100 * figures.split_share:.1f} %", f"{figures.pieces_per_word:.2f}"
+        cells.append((language or "unknown", f"{figures.words:,}", *shares, longest[:_MAX_WORD_WIDTH]))
     if len(order) > _MAX_LANGUAGES_SHOWN:
-        lines.append(f"  and {len(order) - _MAX_LANGUAGES_SHOWN} more languages, in manifest.json")
-    return "\n".join(lines)
+        cells.append((f"and {len(order) - _MAX_LANGUAGES_SHOWN} more languages, in manifest.json", *[""] * 5))
+    return cells
+
+
+def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> str:
+    """Return the rows as lines of text.
+
+    >>> print(table({"en": manifest_records.Coverage(words=10, unknown_share=0.1, split_share=0.2, pieces_per_word=1.2,
+    ...                                            longest_split={"teas": "tea ##s"})}))
+      language           words    [UNK]   split  tokens/word  longest word that is split
+      en                    10  10.00 %  20.0 %         1.20  teas = tea ##s
+    """
+    lines = ("  {:10}{:>14}{:>9}{:>8}{:>13}  {}".format(*cells) for cells in (COLUMNS, *rows(coverage, mark)))
+    return "\n".join(map(str.rstrip, lines))

@@ -126,10 +126,10 @@ def pair_lines(
     if starts is None:
         yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, rules.labels)
     else:
-        yield 0, f"row {number}  {count(len(ids), 'token')} in {count(len(starts), 'part')}"
+        yield 0, f"row {number}  {count(len(ids), 'token')} in {count(len(starts), 'segment')}"
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             part = {name: pair[name][nth] for name in _OF_PART if name in pair}
-            yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
+            yield from _part_lines(f"segment {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
     first = " ".join(map(str, masked[:_MAX_IDS].tolist()))
     yield 2, f"input_ids:      {first}{f' … {masked[-1]}' if len(masked) > _MAX_IDS else ''}"
     yield 2, f"token_type_ids: {', '.join(f'{segment} x {len(list(run))}' for segment, run in groupby(segments.tolist()))}"

@@ -103,9 +103,8 @@ class Metrics:
             except ImportError as error:
                 raise missing_package("tensorboard = true needs TensorBoard", "tensorboard", error) from None
             self._board = Writer(str(output / "tensorboard"))
-        kept = [
-            record for record in read_metrics(self._path) if step > 0 and record["step"] <= step and record["kind"] != "error"
-        ]
+        old = read_metrics(self._path) if step > 0 else []
+        kept = [record for record in old if record["step"] <= step and record["kind"] != "error"]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))
 
     def write(self, record: Record) -> None:

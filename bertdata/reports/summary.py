@@ -135,8 +135,8 @@ def _content(manifest: Manifest) -> str:
         what, total = "row" if manifest.of == "pairs" else "document", size(sum(shard.bytes for shard in manifest.shards))
         shards = count(len(manifest.shards), "shard")
         return f"{count(manifest.rows, what)} as {manifest.settings.to} in {shards}, {total}"
-    is_pairs = isinstance(manifest, PairsManifest) and manifest.settings.objective in LABEL_1_COUNTS
-    kind = "rows" if isinstance(manifest, PairsManifest) and not is_pairs else manifest.kind
+    pairs = isinstance(manifest, PairsManifest) and manifest.settings.objective in LABEL_1_COUNTS and not manifest.settings.pack
+    kind = "rows" if isinstance(manifest, PairsManifest) and not pairs else manifest.kind
     total = size(sum(shard.bytes for shard in manifest.shards))
     return f"{count(manifest.rows, kind.removesuffix('s'))} in {count(len(manifest.shards), 'shard')}, {total}"
 
@@ -148,7 +148,7 @@ def _rows(values: Statistics, config: PairsConfig) -> str:
         text += f", masked {percent(values.masked_share)}"
     parts = values.rows if values.parts is None else values.parts
     if values.parts is not None:
-        text = f"{parts:,} in {values.rows:,} packed rows, {text}"
+        text = f"{count(parts, 'segment')} in {count(values.rows, 'packed row')}, {text}"
     if not (names := OBJECTIVES[config.objective].labels):
         return text if values.parts is not None else f"{parts:,} rows, {text}"
     return f"{names[1]} {values.ones:,} of {parts:,} ({values.ones_share:.4f}), {text}"

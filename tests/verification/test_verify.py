@@ -331,7 +331,7 @@ def test_the_command_names_damaged_files_and_exits_with_6(run: Run, sets: dict[s
     root = copy("nsp")
     (root / "README.md").unlink()
     done = run("verify", root, sets["corpus"], code=6)
-    assert done.stdout.startswith(f"{sets['corpus']}: documents")
+    assert done.stdout.startswith(f"{sets['corpus']}: all as written (79 documents, 5 files, ")
     first, last = done.stderr.splitlines()
-    assert first == f"{root}/README.md: is missing" and last.startswith(f"bertdata: error: not as written: {root} (1 file): ")
+    assert first == f"{root}/README.md: is missing" and last.startswith(f"bertdata: error: not as written: {root} (1 file). ")
     assert "is not a directory" in run("verify", sets["corpus"], root / "nothing", code=2).stderr

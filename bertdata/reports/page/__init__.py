@@ -24,6 +24,7 @@ from ..templates import render
 from . import documents, rows, training
 from .charts import flow
 
+_PAGE = "page/report.html"
 _TITLES = {"documents": "Corpus", "vocabulary": "Vocabulary", "pairs": "Rows", "export": "Export"}
 _MAX_NAMED_INPUTS = 4
 
@@ -56,11 +57,11 @@ def report(directory: str | Path, *, output: str | Path | None = None) -> Path:
     target = path / REPORT if output is None else to_path(str(output))
     try:
         if not (path / manifests.NAME).exists() and (path / METRICS).is_file():
-            page = _render(title=path.name or str(path), note="Training run", **training.contents(path))
+            page = render(_PAGE, title=path.name or str(path), note="Training run", **training.contents(path))
         else:
             manifest = manifests.read(path)
             manifests.check_files(path, manifest.listed)
-            page = _render(**_contents(path, manifest))
+            page = render(_PAGE, **_contents(path, manifest))
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # values that no command writes
         raise VerificationError(f"{path}: impossible values ({type(error).__name__}: {error}). Run bertdata verify") from error
     write_text(target, page)
@@ -73,12 +74,12 @@ def write_beside(root: Path, manifest: Manifest) -> None:
     The page does not depend on the machine or the time. An error in it is shown on the page and does not end a run of hours.
     """
     try:
-        page = _render(**_contents(root, manifest))
+        page = render(_PAGE, **_contents(root, manifest))
     except StorageError:
         raise
     except Exception as error:
         problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The dataset is complete."
-        page = _render(title=_TITLES[manifest.kind], note=problem)
+        page = render(_PAGE, title=_TITLES[manifest.kind], note=problem)
     write_text(root / REPORT, page)
 
 
@@ -91,7 +92,7 @@ def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
         about = [f"objective {config.objective}", f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}"]
         about += [f"vocabulary of {manifest.vocab_size:,} tokens", f"seed {config.seed}"]
     elif isinstance(manifest, VocabManifest):
-        sample, table = manifest.sample, coverage.table(manifest.coverage, read_any(path).special.mark)
+        sample, table = manifest.sample, coverage.rows(manifest.coverage, read_any(path).special.mark)
         figures = [("tokens", manifest.size), ("words counted", sample.words), ("distinct words", sample.distinct_words)]
         body = {"figures": [(name, f"{value:,}") for name, value in figures], "coverage": table, "accents": manifest.accents}
         origins, body = f"{manifest.size:,} tokens", {**body, "flows": [("", flow(manifest.counts))]}
@@ -101,7 +102,3 @@ def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
     note = "; ".join([*about, f"made with bertdata {manifest.versions['bertdata']}"])
     title = _TITLES[manifest.kind] + (f" of {origins}" if origins else "")
     return {"title": title, "note": note[0].upper() + note[1:], **body}
-
-
-def _render(**contents: Any) -> str:
-    return render("page/report.html", **contents)
