@@ -131,10 +131,10 @@ def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
 
 
 SYSTEM_LIMITS = {  # by number of the error: advice
-    errno.EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
-    errno.EMFILE: "raise the limit of open files (ulimit -n 1024)",
-    errno.ENFILE: "too many files are open on this machine; end other programs",
-    errno.ENOMEM: "free some memory, or use fewer workers",
+    errno.EAGAIN: "Raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n 1024)",
+    errno.ENFILE: "Too many files are open on this machine; end other programs",
+    errno.ENOMEM: "Free some memory, or use fewer workers",
 }
 
 
@@ -144,7 +144,7 @@ def system_limit(error: BaseException) -> str:
     Python raises a RuntimeError for a thread, and an ImportError for a library that the system's loader could not open.
 
     >>> system_limit(ImportError("libarrow.so: cannot open shared object file: Too many open files"))
-    'raise the limit of open files (ulimit -n 1024)'
+    'Raise the limit of open files (ulimit -n 1024)'
     >>> system_limit(ImportError("No module named 'jieba'"))
     ''
     """

@@ -41,5 +41,5 @@ def missing_package(where: str, extra: str, error: ImportError) -> UsageError | 
     A library that is installed can fail to load because too many files are open: that is a StorageError.
     """
     if advice := system_limit(error):
-        return StorageError(f"{where}: {error}. To fix it, {advice}, then run the same command again")
+        return StorageError(f"{where}: {error}. {advice}, then run the same command again")
     return UsageError(f"{where}: {error}. Install it with: {install(extra)}")

@@ -99,5 +99,5 @@ def main() -> None:
         if "--verbose" in sys.argv or "-v" in sys.argv:
             raise
         code = 1
-        console.error(f"internal error: {type(error).__name__}: {error}: run it with --verbose and please report its output")
+        console.error(f"internal error ({type(error).__name__}: {error}). Run it with --verbose and please report its output")
     sys.exit(code if isinstance(code, int) else 0)

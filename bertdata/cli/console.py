@@ -65,7 +65,7 @@ def echo(text: str = "", *, err: bool = False) -> None:
         os.dup2(nowhere, stream.fileno())  # otherwise Python fails at exit when it flushes the stream
         os.close(nowhere)
         if not err and failed.errno not in (errno.EPIPE, errno.EIO):
-            raise StorageError(f"cannot write to the standard output: {failed.strerror}: the work itself is done") from failed
+            raise StorageError(f"cannot write to the standard output ({failed.strerror}). The work itself is done") from failed
 
 
 def error(text: str) -> None:

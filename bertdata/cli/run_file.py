@@ -36,13 +36,13 @@ def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool)
         echo(Path(__file__).with_name("example.toml").read_text(encoding="utf-8").rstrip())
         return
     if file is None:
-        raise UsageError("pass a TOML file with a table per command: bertdata run --example prints one")
+        raise UsageError("pass a TOML file with a table per command. `bertdata run --example` prints one")
     tables = read_toml(file)
     for name, table in tables.items():
         if name not in _COMMANDS or not isinstance(table, dict):
             raise UsageError(f"{file}: {name!r} is not the table of a command{did_you_mean(name, _COMMANDS)}")
     if not tables:
-        raise UsageError(f"{file}: there is no table. Write one per command: bertdata run --example prints a file")
+        raise UsageError(f"{file}: no table found. Write one per command, as `bertdata run --example` shows")
     commands = []  # all are parsed before the first one runs for hours
     for name in (name for name in _COMMANDS if name in tables):
         try:
@@ -73,7 +73,7 @@ def _words(command: click.Command, table: dict[str, Any]) -> list[str]:
     options, arguments = [], ["--"]
     for key, value in table.items():
         if (field := key.replace("-", "_")) not in params:
-            raise UsageError(f"there is no option {key!r}{did_you_mean(field, params)}")
+            raise UsageError(f"unknown option {key!r}{did_you_mean(field, params)}")
         param, values = params[field], [str(each) for each in (value if isinstance(value, list) else [value])]
         if isinstance(param, click.Argument):
             arguments += values

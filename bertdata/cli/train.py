@@ -117,12 +117,12 @@ def _plan(recipe: Recipe) -> Iterator[str]:
             f"padded to widths {', '.join(map(str, planned.widths))}"
         )
         if epochs > _MAX_USEFUL_EPOCHS:
-            yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or use fewer steps"
+            yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40. Use more text or fewer steps"
         if part.masks and part.masks.unit != "piece":
             warnings = dict.fromkeys(filter(None, map(chinese_without_words, rows.manifests)))
             yield from (f"  warning: {warning}" for warning in warnings)
     if (warmup := config.optimizer.warmup_steps) >= config.total_steps:
-        yield f"  warning: warmup_steps = {warmup:,} is not below the number of steps: the full learning rate is never reached"
+        yield f"  warning: warmup_steps = {warmup:,} is not below the number of steps, so the full learning rate is never reached"
 
 
 class _Position(ProgressPrinter):

@@ -108,8 +108,8 @@ def _listed(directory: Path, contents: Manifest, reason: str) -> Iterator[dict[s
         raise UsageError(f"`reason`: {directory} contains {contents.what}. Pass a corpus, which lists drops", field="reason")
     reasons = sorted({name for stage in contents.counts for name in (*stage.dropped, *stage.rejected)})
     if reason not in reasons:
-        known = ", ".join(reasons) or "none"
-        raise UsageError(f"`reason` {reason}: no record has it. Reasons in {directory}: {known}", field="reason", value=reason)
+        known = ", ".join(reasons) or "no dropped or rejected records"
+        raise UsageError(f"`reason` {reason}: no record has it. {directory} has {known}", field="reason", value=reason)
     found = False
     for file in (*contents.drops, *contents.rejects):
         for record in records(directory / file.name):

@@ -58,8 +58,8 @@ def make_pairs(
             name of a model of the Hugging Face Hub.
         output: Directory for the rows. ``{length}`` is replaced by the row length.
         config: Objective, length, masks and other settings. Keyword options replace its fields.
-        lowercase: Whether to lowercase text, for a bare vocab.txt. None detects it from the tokens.
-        strip_accents: Whether to strip accents from letters, for a bare vocab.txt. None follows `lowercase`, as in BERT.
+        lowercase: Whether to lowercase text, if `vocab` is a bare vocab.txt. None detects it from the tokens.
+        strip_accents: Whether to strip accents, if `vocab` is a bare vocab.txt. None follows `lowercase`, as in BERT.
         options: Fields of `PairsConfig`, such as ``max_seq_length=512``. With several lengths, such as ``(128, 512)``, the
             corpus is tokenized once for all of them.
 
@@ -131,10 +131,10 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
     if share <= _MAX_LOST_TOKEN_SHARE:
         return ""
     dropped = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
-    remedy = "use a larger `max_seq_length` or another `objective`"
+    remedy = "Use a larger `max_seq_length` or another `objective`"
     if reasons["no-partner"] > reasons.total() / 2:
-        remedy = "add documents of the same language and script, or use another `objective`"
-    return f"{pairs.path}: {share:.0%} of the text tokens are not in any row (dropped: {dropped}): {remedy}"
+        remedy = "Add documents of the same language and script, or use another `objective`"
+    return f"{pairs.path}: {share:.0%} of the text tokens are not in any row (dropped: {dropped}). {remedy}"
 
 
 def lone_documents(pairs: DataSet[PairsManifest]) -> str:

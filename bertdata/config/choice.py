@@ -96,11 +96,11 @@ class ChoiceConfig(Config):
         listed = ", ".join(sources)
         self._require(
             {*self.word_limits} - {""} <= {*sources},
-            f"`max_words` {self.max_words}: set limits only for sources of the input: {listed}",
+            f"`max_words` {self.max_words}: set limits only for sources of the input ({listed})",
             field="max_words",
         )
         self._require(
             not self.shares or {*self.shares} == {*sources},
-            f"`mix` {self.mix}: set a share for each source of the input, and no others: {listed}",
+            f"`mix` {self.mix}: set a share for each source of the input ({listed}) and no others",
             field="mix",
         )

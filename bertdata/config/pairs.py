@@ -29,7 +29,7 @@ def mask_shares(text: str) -> tuple[float, float]:
         masked = random = kept = -1.0
     if not (min(masked, random, kept) >= 0 and abs(masked + random + kept - 100) <= 1e-9):  # of NaN, each comparison is false
         raise UsageError(
-            f"`mask_shares` {text}: use three shares that add up to 100, such as 80/10/10: [MASK], random, kept",
+            f"`mask_shares` {text}: use three shares that add up to 100, such as 80/10/10 for [MASK], random and kept",
             field="mask_shares",
             value=text,
         )

@@ -56,7 +56,7 @@ def from_table(hint: Any, value: Any, where: str) -> Any:
         raise UsageError(f"{where}: unknown key {unknown[0]}{more}")
     for field in dataclasses.fields(kind):
         if field.name not in table and field.default is field.default_factory is dataclasses.MISSING:
-            raise UsageError(f"{where}: {field.name} is missing. Set it: it has no default")
+            raise UsageError(f"{where}: {field.name} is missing. Set it, because it has no default")
     values = {name: from_table(hints[name], each, f"{where}: {name}") for name, each in table.items()}
     try:
         return kind(**values)

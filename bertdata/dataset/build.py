@@ -90,7 +90,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         ResumeError: An unfinished run has other settings or inputs. The message lists the differences.
         OutputLockedError: Another command is writing.
     """
-    with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
+    with storage_errors(f"cannot write to {directory}"), contextlib.ExitStack() as stack:
         local = is_local(directory)
         directory = Path(os.path.realpath(directory)) if local else directory  # workers may have another current directory
         _refuse_foreign(directory)

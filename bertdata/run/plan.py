@@ -96,9 +96,9 @@ def _check_space(plan: Plan, overwrite: bool) -> None:
     if directory is None or plan.estimate is None or plan.estimate.is_limit or any(reused_tasks(plan)):
         return
     needed = plan.estimate.output + plan.estimate.work
-    free = shutil.disk_usage(next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())).free
-    if free < needed / 2:
+    disk = shutil.disk_usage(next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists()))
+    if disk.total > 0 and disk.free < needed / 2:  # /proc and some mounts report no size
         raise StorageError(
-            f"{directory}: not enough space: the run takes about {size(round(needed))}, and {size(free)} are free. Free some "
-            "space, then run the same command again, or use an `output` on a larger disk"
+            f"{directory}: not enough space. The run takes about {size(round(needed))}, and {size(disk.free)} are free. "
+            "Free some space, then run the same command again, or use an `output` on a larger disk"
         )

@@ -82,7 +82,7 @@ def to_path(name: str | Path) -> Path:
             raise missing_package(name, _PACKAGES.get(scheme, "remote"), error) from error
         raise UsageError(f"{name}: {error}. Install the library that it names") from error
     except ValueError as error:
-        raise UsageError(f"{name}: {error}: a local name that has :// in it is written ./{name}") from error
+        raise UsageError(f"{name}: {error}. If this is a local file, write ./{name}") from error
     return cast("Path", path)
 
 

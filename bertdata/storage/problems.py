@@ -34,36 +34,36 @@ def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
     """Convert an error to StorageError, or return None if it does not come from the system or a store."""
     message = " ".join(str(error).split()).rstrip(".")
     if _CLIENTS.match(type(error).__module__):  # some are OSErrors, too
-        advice = "check the address, the network and the credentials, then run the same command again"
-        return StorageError(f"{doing or 'cannot reach the store'}: {message}: {advice}")
+        advice = "Check the address, the network and the credentials, then run the same command again"
+        return StorageError(f"{doing or 'cannot reach the store'}: {message}. {advice}")
     if advice := system_limit(error):
         return StorageError(
-            f"{doing or 'a limit of the system is reached'}: {message}: {advice}, then run the same command again"
+            f"{doing or 'a limit of the system is reached'}: {message}. {advice}, then run the same command again"
         )
     if not isinstance(error, OSError):
         return None
     number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
-    advice = _ADVICE.get(number, "look at the file system, then run the same command again")
+    advice = _ADVICE.get(number, "Look at the file system, then run the same command again")
     if "usable temporary directory" in message:  # message of Python's tempfile, without a file name
-        advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
+        advice = "Set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
     where = str(error.filename or "")
     nameless = "a limit of the system is reached" if number in SYSTEM_LIMITS else "cannot use the file system"
     subject = f"{doing}: {where}" if doing and where not in doing else doing or (f"cannot use {where}" if where else nameless)
-    return StorageError(f"{subject}: {error.strerror or message}: {advice}")
+    return StorageError(f"{subject}: {error.strerror or message}. {advice}")
 
 
 # Errors of stores have no errno.
 _ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, BlockingIOError: errno.EAGAIN}
 _ADVICE = SYSTEM_LIMITS | {
-    errno.ENOENT: "check the name",
-    errno.ENOSPC: "free some space, then run the same command again",
-    errno.EDQUOT: "the disk quota is used up; free some space, then run the same command again",
-    errno.EFBIG: "the file size limit is reached (ulimit -f); raise it, then run the same command again",
-    errno.EACCES: "check the permissions, or choose another directory",
-    errno.EPERM: "check the permissions, or choose another directory",
-    errno.EROFS: "the file system is read-only; choose another directory",
-    errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
-    errno.EEXIST: "a file is in the place of a directory; remove it or choose another path",
-    errno.EISDIR: "a directory is in the place of a file; remove it or choose another path",
-    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOENT: "Check the name",
+    errno.ENOSPC: "Free some space, then run the same command again",
+    errno.EDQUOT: "The disk quota is used up; free some space, then run the same command again",
+    errno.EFBIG: "The file size limit is reached (ulimit -f); raise it, then run the same command again",
+    errno.EACCES: "Check the permissions, or choose another directory",
+    errno.EPERM: "Check the permissions, or choose another directory",
+    errno.EROFS: "The file system is read-only; choose another directory",
+    errno.ENOTDIR: "A part of the path is a file, not a directory; choose another path",
+    errno.EEXIST: "A file is in the place of a directory; remove it or choose another path",
+    errno.EISDIR: "A directory is in the place of a file; remove it or choose another path",
+    errno.ENAMETOOLONG: "Choose a shorter name",
 }

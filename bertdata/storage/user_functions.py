@@ -31,7 +31,7 @@ def name_of(function: str | Callable[..., Any], field: str) -> str:
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     if module in ("", "__main__") or not name.isidentifier():
         raise UsageError(
-            f"`{field}` {name or function!r}: workers cannot import it: move it to the top level of a module",
+            f"`{field}` {name or function!r}: workers cannot import it. Move it to the top level of a module",
             field=field,
             value=name or function,
         )

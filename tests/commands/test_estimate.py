@@ -109,8 +109,8 @@ def test_a_dry_run_prints_one_line_and_writes_nothing(tmp_path: Path, run: Run, 
 
 
 def test_a_run_that_cannot_fit_does_not_begin(tmp_path: Path, build: Build, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=300_000))
-    with pytest.raises(StorageError, match=r"not enough space: the run takes about 8\d\d.* kB, and 300.0 kB are free"):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=1 << 40, free=300_000))
+    with pytest.raises(StorageError, match=r"not enough space. The run takes about 8\d\d.* kB, and 300.0 kB are free"):
         build("build-corpus", tmp_path / "new" / "out", "--text", text)
     assert not (tmp_path / "new").exists()
     build("build-corpus", tmp_path / "out", "--text", text, "--max-documents", 5)

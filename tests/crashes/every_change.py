@@ -92,7 +92,7 @@ def try_all(directory: Path, old: list[str], arguments: list[str], first: int, s
         shutil.copytree(kept, work)
         codes = [run(work, arguments, number, full)]
         said = work.with_name("said").read_text()
-        told = not full or codes[0] == 0 or (codes[0] == 4 and "free some space" in said and "same command" in said)
+        told = not full or codes[0] == 0 or (codes[0] == 4 and "Free some space" in said and "same command" in said)
         seen = files(work)[0]
         made = [f"{path.parent.name}/" for path in work.glob("[!.]*/manifest.json")]
         whole = all(part(seen, name) in (part(before, name), part(after, name)) for name in made)  # the old or the new dataset

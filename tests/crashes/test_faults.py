@@ -66,7 +66,7 @@ def test_a_full_disk(build: Build, parts: Path, text: Path, disk: Path, name: st
     arguments, output = command_line(name, text, parts), disk / "out"
     done = shell('exec "$@"', name, *arguments, "--output", output, "--workers", 1)
     assert done.returncode == 4 and not (output / "manifest.json").exists(), done.stderr
-    assert "No space left on device: free some space" in done.stderr and "same command" in done.stderr
+    assert "No space left on device. Free some space" in done.stderr and "same command" in done.stderr
     subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
     build(name, output, *arguments)
     assert digests(output) == digests(parts / name) and leftovers(output) == []
@@ -79,7 +79,7 @@ IN_THE_WAY = {
     "": (5, "is a file: choose another --output"),
     "data": (5, "not a bertdata dataset: choose another --output"),
     ".bertdata": (5, "not a bertdata dataset: choose another --output"),
-    ".bertdata/lock/": (4, "a directory is in the place of a file; remove it"),
+    ".bertdata/lock/": (4, "A directory is in the place of a file; remove it"),
 }
 
 

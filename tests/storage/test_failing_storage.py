@@ -52,7 +52,7 @@ def refused(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("instead", "says"), [(Failing, "Input/output error: .*same command"), (refused, "Permission denied")])
+@pytest.mark.parametrize(("instead", "says"), [(Failing, "Input/output error. .*same command"), (refused, "Permission denied")])
 def test_a_failing_read_ends_the_run_and_is_no_reject(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, instead: Any, says: str
 ) -> None:

@@ -169,7 +169,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "advice"),
     [
-        (errno.ENOSPC, "free some space"),
+        (errno.ENOSPC, "Free some space"),
         (errno.EDQUOT, "quota"),
         (errno.EACCES, "permissions"),
         (errno.EROFS, "read-only"),

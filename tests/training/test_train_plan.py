@@ -34,5 +34,5 @@ def test_a_plan_of_many_epochs_is_warned_of(data: Path, tmp_path: Path, steps: i
     run.write_text(f'batch_size = 32\n[[phases]]\nshards = "{data}"\nsteps = {steps}\n')
     shown = CliRunner().invoke(cli, ["train", str(run), "--dry-run"])
     assert shown.exit_code == 0, shown.output
-    warning = f"  warning: each row is read {epochs} times, in BERT 40: build pairs from more text, or use fewer steps"
+    warning = f"  warning: each row is read {epochs} times, in BERT 40. Use more text or fewer steps"
     assert [line for line in shown.output.splitlines() if "warning: each row" in line] == ([warning] if epochs else [])
