@@ -97,7 +97,7 @@ def commands(work: Path, vocab_size: int) -> list[tuple[str, list[str]]]:
 
 
 def grow(dump: Path, target: Path, megabytes: float) -> float:
-    """Write a dump with the pages of another one until it has so many MB of XML. Return the MB."""
+    """Write a dump with the pages of another one until it has this many MB of XML. Return the MB."""
     data = bz2.decompress(dump.read_bytes())
     pages = PAGE.findall(data)
     head, size, copy = data[: data.index(pages[0])], 0, 0

@@ -27,8 +27,8 @@ _of_text = partial(option, section="Rows", folded=True, default=None)
     "of a model of the Hugging Face Hub.",
 )
 @config_options(PairsConfig, multiple=("max_seq_length",))
-@_of_text("--lowercase/--cased", help="Lowercase text, for a bare vocab.txt.  [default: detected from its tokens]")
-@_of_text("--strip-accents/--no-strip-accents", help="Strip accents, for a bare vocab.txt.  [default: on if lowercase]")
+@_of_text("--lowercase/--cased", help="Lowercase text, if --vocab is a bare vocab.txt.  [default: detected from its tokens]")
+@_of_text("--strip-accents/--no-strip-accents", help="Strip accents, if --vocab is a bare vocab.txt.  [default: on if lowercase]")
 @option("--output", section="Output", required=True, metavar="PATH", help="Directory for the rows, or one for each {length}.")
 @beam_options
 @common_options

@@ -58,7 +58,7 @@ def of_vocabulary(text_bytes: float, vocabulary_size: int) -> Estimate:
 
 
 def of_rows(text_bytes: float, outputs: int, static: bool) -> Estimate:
-    """Estimate rows from the bytes of text, for the number of outputs times that of passes over the text."""
+    """Estimate rows from the bytes of text. `outputs` is the number of outputs times the number of passes over the text."""
     output = (1.1 if static else 0.9) * outputs * text_bytes
     return Estimate((0.06 + 0.12 * outputs) * text_bytes / 1e6, output, 0.55 * text_bytes)
 

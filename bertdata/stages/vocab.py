@@ -194,7 +194,7 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     >>> _accents(VocabConfig(), Counter(en=9850, simple=50, nl=70, fr=30))
     (True, 'stripped, as 99.0 % of the text is English (nl 0.7 %, fr 0.3 %)')
     >>> _accents(VocabConfig(), Counter(zh=300))
-    (False, 'kept, because they tell words apart in languages other than English')
+    (False, 'kept, because they distinguish words in languages other than English')
     """
     if config.model != "wordpiece":
         return False, "kept, as always with bpe"
@@ -205,7 +205,7 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     total = characters.total() or 1
     share = 1 - sum(others.values()) / total if characters else 0.0
     if not share:
-        return False, "kept, because they tell words apart in languages other than English"
+        return False, "kept, because they distinguish words in languages other than English"
     order = sorted(others, key=lambda language: (-others[language], language))
     named = few([f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order], _MAX_NAMED_LANGUAGES)
     languages = f" ({named})" if named else ""

@@ -107,7 +107,7 @@ def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
         different = _difference(encoder, Encoder(exact), _checks(vocabulary, corpus))
         if different is None:
             return fast
-        why = f"because {name} gives other ids for {different[:200]!r}. Please report it to {name}"
+        why = f"because {name} returns other ids for {different[:200]!r}. Please report it to {name}"
         return replace(exact, notes=(*exact.notes, f"`tokenizers` encodes the text, {why}"))
     return exact
 

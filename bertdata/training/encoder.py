@@ -131,7 +131,7 @@ def _from_table(table: dict[str, Any]) -> Any:
         raise UsageError(f"unknown key model.{unknown[0]}{did_you_mean(unknown[0], sorted(known))}", field=unknown[0])
     try:
         return AutoConfig.for_model(kind, **table)
-    except Exception as error:  # classes of their own, by version
+    except Exception as error:  # the class of the error depends on the version
         problem = " ".join(str(error).split())
         raise UsageError(f"model: transformers rejects these settings of {kind!r} ({problem}). Correct them") from error
 

@@ -122,7 +122,7 @@ def target_of(model: Any) -> Target:
         cls = getattr(transformers, model, object)
     forward = getattr(cls, "forward", None)
     names = frozenset(inspect.signature(forward).parameters) if forward else frozenset()
-    # A class of one's own is as its base of transformers, so a subclass of BertForMaskedLM separates documents as well.
+    # A user's class behaves like its base in transformers: a subclass of BertForMaskedLM separates documents as well.
     bases = [base.__name__ for base in cls.__mro__]
     name = next((base for base in bases if base in SEPARATES_DOCUMENTS), model if isinstance(model, str) else bases[0])
     target = Target(name, names)

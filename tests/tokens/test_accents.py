@@ -92,7 +92,7 @@ def test_accents_come_off_counted_words_as_they_come_off_text() -> None:
         ({"en": 980, "vi": 20}, True, "stripped, as 98.0 % of the text is English (vi 2.0 %)"),
         ({"en": 979, "vi": 21}, False, "kept, because less than 98 % of the text is English (vi 2.1 %)"),
         ({"en": 3, "": 1}, False, "kept, because less than 98 % of the text is English (unknown 25.0 %)"),
-        ({"zh": 3}, False, "kept, because they tell words apart in languages other than English"),
+        ({"zh": 3}, False, "kept, because they distinguish words in languages other than English"),
     ],
 )
 def test_the_share_of_english_text_decides(characters: dict[str, int], strip: bool, why: str) -> None:

@@ -341,7 +341,7 @@ def test_a_library_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch, tex
     for wrong in (differing, lambda engine, texts: 1 / 0):
         monkeypatch.setattr(libraries.Gigatoken, "__call__", wrong)
         found = choose(vocabulary_of("byte level"), corpus)
-        assert found.library == "tokenizers" and "gigatoken gives other ids for" in found.notes[0]
+        assert found.library == "tokenizers" and "gigatoken returns other ids for" in found.notes[0]
     monkeypatch.setattr(libraries.Gigatoken, "__call__", differing)
     assert text in choose(vocabulary_of("byte level"), corpus).notes[0]
 

@@ -43,13 +43,13 @@ _BASE_BYTES, _DOCUMENT_BYTES, _NEAR_BYTES, _PARAGRAPH_BYTES = 200 << 20, 120, 30
 
 
 def needed_bytes(choice: ChoiceConfig, documents: int, paragraphs: int) -> int:
-    """Return the memory that the decision about so many documents and long paragraphs takes."""
+    """Return the memory needed to decide about this number of documents and long paragraphs."""
     per_document = _NEAR_BYTES if choice.dedup == "near" else _DOCUMENT_BYTES
     return _BASE_BYTES + documents * per_document + paragraphs * _PARAGRAPH_BYTES * choice.dedup_paragraphs
 
 
 def check_memory(choice: ChoiceConfig, documents: int, paragraphs: int) -> None:
-    """Raise StorageError if the decision about so many documents and long paragraphs needs more memory than this machine has."""
+    """Raise StorageError if this number of documents and long paragraphs needs more memory than this machine has."""
     needed = needed_bytes(choice, documents, paragraphs)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > (memory := min(total, limits()[1] or total)):

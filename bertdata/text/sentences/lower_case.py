@@ -26,7 +26,7 @@ _GEORGIAN = re.compile("[ა-ჿ]")  # its capitals are for titles only
 
 
 def is_lower_cased(text: str, lines: int = 1) -> bool:
-    """Return True if a text of a script with capitals has (almost) none, and is long enough to tell.
+    """Return True if a text of a script with capitals has (almost) none, and is long enough to judge.
 
     >>> is_lower_cased("the tea is hot. the cup is not."), is_lower_cased("the tea. It is."), is_lower_cased("the tea is hot.")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""Choose one word of ``-{…}-``, which wikis in two scripts or orthographies use; flags before a bar say what it shows.
+"""Choose one word of ``-{…}-``, which wikis in two scripts or orthographies use; flags before a bar control its use.
 
 A block has a word per variant, ``-{zh-cn:域;zh-tw:體}-``, or text that is not converted, ``-{text}-``. Rules for the rest of the
 page (flags A, H and -) are ignored: OpenCC converts complete documents.
