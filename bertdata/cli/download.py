@@ -71,7 +71,7 @@ def wikipedia(
 
             fetch_all(dump, output, session, connections, progress)
     done = "" if to_come else ": nothing to do"
-    checked = "lengths and checksums are right" if dump.sums else "its length is right, and no checksum is published"
+    checked = "lengths and checksums are right" if dump.files[0].sha1 else "its length is right, and no checksum is published"
     echo(f"{output} has {count(len(dump.files), 'file')}, {size(total)}; {checked}{done}")
     option, name = ("--wikipedia-html", dump.files[0].name) if html else ("--wikipedia", "pages-articles*.xml*.bz2")
     files = output / (name if html else f"{dump.wiki}-{dump.date}-{name}")

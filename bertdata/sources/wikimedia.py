@@ -20,7 +20,6 @@ from .download import Dump, RemoteFile, read_list, read_size
 DUMPS = "https://dumps.wikimedia.org"
 _JOBS = ("articlesmultistreamdump", "articlesdump")  # in order of preference
 _MAX_DATES = 24  # number of latest dates to check: a year of dumps
-_LISTED_DATE = re.compile(r"""href=["']?(?:[^"'>]{0,300}/)?([0-9]{8})/?["'>]""")
 _OLD_WIKI_NAMES = {  # language codes -> wikis named before those codes existed
     "als": "als", "be-tarask": "be_x_old", "cmn": "zh", "egl": "eml", "gsw": "als", "lzh": "zh_classical", "nan": "zh_min_nan",
     "nb": "no", "rup": "roa_rup", "sgs": "bat_smg", "vro": "fiu_vro", "yue": "zh_yue", "cbk": "cbk_zam",
@@ -28,7 +27,7 @@ _OLD_WIKI_NAMES = {  # language codes -> wikis named before those codes existed
 
 
 class _File(msgspec.Struct):
-    size: Annotated[int, msgspec.Meta(ge=0, lt=1 << 50)]
+    size: Annotated[int, msgspec.Meta(gt=0, lt=1 << 50)]
     sha1: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{40}\Z")]
 
 
@@ -62,10 +61,8 @@ def find_dump(session: requests.Session, language: str, date: str = "", base_url
     wiki, base = _place(language, date, base_url)
     for day in [date] if date else _dates(session, f"{base}/{wiki}/"):
         folder = f"{base}/{wiki}/{day}"
-        if (text := read_list(session, f"{folder}/dumpstatus.json")) is None:
-            continue
         try:
-            jobs = msgspec.json.decode(text, type=_DumpStatus).jobs
+            jobs = msgspec.json.decode(read_list(session, f"{folder}/dumpstatus.json") or b'{"jobs": {}}', type=_DumpStatus).jobs
             finished = [jobs[name].files for name in _JOBS if name in jobs and jobs[name].status == "done"]
             files = msgspec.json.decode(finished[0], type=_Files) if finished else {}
         except (msgspec.DecodeError, RecursionError) as error:
@@ -73,7 +70,7 @@ def find_dump(session: requests.Session, language: str, date: str = "", base_url
             raise TransferError(f"{problem}. Try again later, or use another `base_url`") from error
         if files:
             return Dump(wiki, day, [RemoteFile(name, f"{folder}/{name}", f.size, f.sha1) for name, f in sorted(files.items())])
-    raise NoInputError(f"{base}/{wiki}/ has no complete dump of articles. Try again later, or use another `date`")
+    raise NoInputError(f"{base} has no complete dump of {wiki}. Try again later, or use another `date`")
 
 
 def find_rendered(session: requests.Session, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
@@ -104,6 +101,6 @@ def _place(language: str, date: str, base_url: str) -> tuple[str, str]:
 def _dates(session: requests.Session, url: str) -> list[str]:
     """List the dates of a directory page, latest first."""
     page = (read_list(session, url) or b"").decode("utf-8", "replace")
-    if not (dates := sorted(set(_LISTED_DATE.findall(page)), reverse=True)):
+    if not (dates := sorted(set(re.findall(r"\b([0-9]{8})/", page)), reverse=True)):
         raise NoInputError(f"{url} lists no dates of dumps. Check `base_url` and `language`, the code in the wiki's address")
     return dates[:_MAX_DATES]
