@@ -11,13 +11,12 @@ import csv
 import io
 import json
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
-from ..errors import few
+from ..errors import did_you_mean, few
 from ..records import Drop, FileRange, Reject
 from .encodings import MARK_BROKEN, REPAIR, encoding_of
 from .lines import or_empty, split_lines
@@ -26,6 +25,7 @@ from .packed import PACKED, BrokenFile, check_package, lines_of, open_packed
 _OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
 _MAX_VALUES = 1_000_000  # per JSON or CSV line, counted by delimiters; each takes up to 200 bytes of memory, but only two of text
+_DELIMITERS = ",;\t|"
 _SAMPLE_BYTES = 1 << 20  # used to detect the encoding of a CSV file
 
 
@@ -40,6 +40,18 @@ class Columns(NamedTuple):
     def used(self) -> list[str]:
         """The columns to read, if they exist."""
         return [name for name in dict.fromkeys((self.text, self.title, self.id, "language", "url")) if name]
+
+    def missing(self, names: Sequence[str], texts: Sequence[str]) -> tuple[str, str]:
+        """Return the reason and the problem if a table lacks a column, or two empty strings; `texts` are columns of text.
+
+        A title is optional unless one is requested.
+        """
+        for kind, name in (("text", self.text), ("id", self.id), ("title", self.title)):
+            there = texts if kind == "text" else names
+            if name and name not in there and (kind, name) != ("title", "title"):
+                known = (few([repr(other[:40]) for other in there], 12) or "none") + did_you_mean(name, there)
+                return f"no-{kind}", f"no column {name!r} for the {kind}: set `{kind}_column` to one of {known}"
+        return "", ""
 
 
 class Row(NamedTuple):
@@ -62,43 +74,33 @@ class Table(NamedTuple):
     source: str
     columns: Columns
     max_bytes: int
-    encoding: str = ""  # of CSV and TSV; "" to detect it
-    data: bytes | None = None  # of a file in an archive
 
-    def reject(self, at: int | str, words: str, reason: str, problem: str, lost: int = 0) -> Reject:
-        """Return a reject. Its place is a byte or a number, and the same in words."""
-        return Reject(f"{self.source}:{self.part.name}:{at}", reason, f"{self.part.name}: {words}: {problem}", lost)
+    def reject(self, at: int | str, reason: str, problem: str, lost: int = 0) -> Reject:
+        """Return a reject. Its place is a byte, line, row group or record batch, and a row in the latter two."""
+        return Reject(f"{self.source}:{self.part.name}:{at}", reason, f"{self.part.name}:{at}: {problem}", lost)
 
-    def row(self, at: int | str, words: str, values: dict[str, Any]) -> Row | Drop | Reject:
+    def row(self, at: int | str, values: dict[str, Any]) -> Row | Drop | Reject:
         """Make a row from its columns; an empty one is a drop. Reasons: ``no-text``, ``no-id``, ``too-large``, ``bad-utf-8``."""
-        columns, value = self.columns, values.get(self.columns.text)
+        columns, value = self.columns, values.get(self.columns.text, False)
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             value = "\n\n".join(value)
-        if (value is None and columns.text in values) or (isinstance(value, str) and not value.strip()):
+        if value is None or (isinstance(value, str) and not value.strip()):
             return Drop("empty")
         if not isinstance(value, str):
-            what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
-            problem = f"{what} the column {columns.text!r} where text should be; the columns there: {_names(values)}"
-            return self.reject(at, words, "no-text", f"{problem}. Name the column of the text with `text_column`")
+            is_there = columns.text in values
+            problem = f"no text in the column {columns.text!r}" if is_there else columns.missing((), list(values))[1]
+            return self.reject(at, "no-text", problem)
         name = values.get(columns.id) if columns.id else at
-        if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
-            return self.reject(at, words, "no-id", f"nothing in the column {columns.id!r} that could be an id")
-        others = (values.get(key) for key in (columns.title, "language", "url"))
+        if type(name) not in (str, int) or name == "":
+            return self.reject(at, "no-id", f"nothing in the column {columns.id!r} that could be an id")
+        others = map(values.get, (columns.title, "language", "url"))
         title, language, url = (other if isinstance(other, str) else "" for other in others)
         id = f"{self.source}:{self.part.name}:{name}"
         if any(map(_SURROGATE.search, (id, value, title, language, url))):
-            return self.reject(at, words, "bad-utf-8", "bytes that are not in the encoding of the file, or half a character")
+            return self.reject(at, "bad-utf-8", "bytes that are not in the encoding of the file, or half a character")
         if len(value) > self.max_bytes or len(value.encode()) > self.max_bytes:
-            return self.reject(at, words, "too-large", f"a text of more than {self.max_bytes} bytes")
+            return self.reject(at, "too-large", f"a text of more than {self.max_bytes} bytes")
         return Row(id, title, language, hide(url), value)
-
-    def open(self) -> IO[bytes]:
-        """Open a text file, unpacked if its name says that it is packed."""
-        return open_packed(self.part.path, self.part.name) if self.data is None else io.BytesIO(self.data)
-
-
-def _names(names: Iterable[str]) -> str:
-    return few([name[:40] for name in names], 12) or "none"
 
 
 def is_table(name: str) -> bool:
@@ -124,126 +126,107 @@ def read_table(
 ) -> Rows:
     """Read the rows of a range that `split_table` returned, or of the `data` of a file in an archive.
 
-    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``bad-utf-8``,
-    ``undecodable``, ``truncated``, ``damaged``, ``decompression-bomb``.
+    `encoding` is that of CSV and TSV, "" to detect it. Reasons of rejects, in addition to those of `Table.row`:
+    ``malformed-json``, ``malformed-csv``, ``no-title``, ``undecodable``, ``truncated``, ``damaged``, ``decompression-bomb``.
     """
-    return or_empty(_read(Table(part, source, columns, max_bytes, encoding, data)), part, source)
+    table, name = Table(part, source, columns, max_bytes), part.name.lower()
+    if name.endswith((".parquet", ".arrow")):
+        from . import columnar
 
-
-def _read(table: Table) -> Rows:
-    part, name = table.part, table.part.name.lower()
+        rows = (columnar.read_parquet if name.endswith(".parquet") else columnar.read_arrow)(table)
+    else:
+        whole = None if data is None else io.BytesIO(data)
+        rows = _read_delimited(table, encoding, whole) if name.endswith(DELIMITED) else _read_json_lines(table, whole)
     try:
-        if name.endswith((".parquet", ".arrow")):
-            from . import columnar
-
-            yield from columnar.read_parquet(table) if name.endswith(".parquet") else columnar.read_arrow(table)
-        else:
-            yield from _read_delimited(table) if name.endswith(DELIMITED) else _read_json_lines(table)
+        yield from or_empty(rows, part, source)
     except BrokenFile as error:
-        yield error.as_reject(f"{table.source}:{part.name}:{part.start}")
+        yield error.as_reject(f"{source}:{part.name}:{part.start}")
 
 
 # --- JSON lines ---
 
 
-def _read_json_lines(table: Table) -> Rows:
+def _read_json_lines(table: Table, whole: IO[bytes] | None) -> Rows:
     """Read one object per line; blank lines are skipped."""
-    for at, line in lines_of(table.part, table.max_bytes, None if table.data is None else table.open()):
-        if line is None:
-            yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")
-        elif line.removeprefix(codecs.BOM_UTF8).strip():
-            yield _from_json(table, at, line)
-
-
-def _from_json(table: Table, at: int, line: bytes) -> Row | Drop | Reject:
-    words = f"byte {at}"
-    if sum(map(line.count, (b",", b"{", b"["))) > _MAX_VALUES:  # parsing would take many times the memory of the line
-        return table.reject(at, words, "too-large", f"a line of more than {_MAX_VALUES} values")
-    try:
-        value: Any = json.loads(line.removeprefix(codecs.BOM_UTF8).decode())
-    except UnicodeDecodeError:
-        return table.reject(at, words, "bad-utf-8", "not UTF-8. Convert the file: iconv -f UTF-16 (or its encoding) -t UTF-8")
-    except (ValueError, RecursionError) as error:
-        return table.reject(at, words, "malformed-json", str(error))
-    if not isinstance(value, dict):
-        return table.reject(at, words, "malformed-json", f"{type(value).__name__} where an object should be")
-    return table.row(at, words, value)
+    for at, line in lines_of(table.part, table.max_bytes, whole):
+        # Parsing a line takes many times its memory if it has many values.
+        if line is None or sum(map(line.count, (b",", b"{", b"["))) > _MAX_VALUES:
+            yield table.reject(at, "too-large", f"a line of more than {table.max_bytes} bytes or {_MAX_VALUES} values")
+        elif (line := line.removeprefix(codecs.BOM_UTF8)).strip():
+            try:
+                value: Any = json.loads(line.decode())
+            except (ValueError, RecursionError) as error:
+                reason = "bad-utf-8" if isinstance(error, UnicodeDecodeError) else "malformed-json"
+                yield table.reject(at, reason, str(error))
+            else:
+                is_row = isinstance(value, dict)
+                yield table.row(at, value) if is_row else table.reject(at, "malformed-json", "a line that is not an object")
 
 
 # --- CSV and TSV ---
 
 
-def _read_delimited(table: Table) -> Rows:
+def _read_delimited(table: Table, encoding: str, whole: IO[bytes] | None) -> Rows:
     """Read a file whose first line names the columns. Fields may be quoted as in RFC 4180; blank lines are skipped.
 
     The position in a row's id is the number of its first line, counted from 1. A row that is too large or malformed is a reject,
     and reading goes on.
     """
-    with table.open() as opened:
-        sample = opened.read(_SAMPLE_BYTES)
-    if len(sample) == _SAMPLE_BYTES:
-        sample = sample[: sample.rfind(b"\n") + 1 or None]  # do not cut a character
-    try:
-        encoding = encoding_of(sample, table.encoding)
-    except ValueError as error:
-        yield table.reject(table.part.start, "the file", "undecodable", str(error))
-        return
-    errors = REPAIR if encoding == "utf-8" != table.encoding else MARK_BROKEN
-    with table.open() as opened:
-        yield from _read_records(table, io.TextIOWrapper(opened, encoding, errors))
+    opened: Any = whole or open_packed(table.part.path, table.part.name)
+    with io.BufferedReader(opened, _SAMPLE_BYTES) as file:
+        sample = file.peek()
+        if len(sample) == _SAMPLE_BYTES:
+            sample = sample[: sample.rfind(b"\n") + 1 or None]  # do not cut a character
+        try:
+            detected = encoding_of(sample, encoding)
+        except ValueError as error:
+            yield table.reject(1, "undecodable", str(error))
+            return
+        errors = REPAIR if detected == "utf-8" != encoding else MARK_BROKEN
+        yield from _read_records(table, io.TextIOWrapper(file, detected, errors))
 
 
 def _read_records(table: Table, text: io.TextIOWrapper[Any]) -> Rows:
     most = table.max_bytes
-    csv.field_size_limit(max(csv.field_size_limit(), most))
-    number = held = 0  # lines read, and characters of the record
+    csv.field_size_limit(max(_SAMPLE_BYTES, most))
+    number, held, head = 0, 0, "\n"  # lines read, characters of the record, and the first line that is not blank
+    while head and not head.strip("\ufeff \t\r\n\f"):
+        number, head = number + 1, text.readline(_SAMPLE_BYTES)
+    if not head:
+        return
+    head = head.removeprefix("\ufeff").replace("\0", "")  # csv of Python 3.10 does not read NUL
+    # The delimiter is one that yields the column of the text, if any, and among these the one with most names.
+    headers = [(mark, next(csv.reader([head], delimiter=mark, skipinitialspace=True))) for mark in _DELIMITERS]
+    delimiter, names = max(headers, key=lambda header: (table.columns.text in header[1], len(header[1])))
+    reason, problem = table.columns.missing(names, names)
+    if reason:
+        yield table.reject(1, reason, problem)
+        return
 
-    def record_lines() -> Iterator[Any]:
+    def read_line() -> str:
         # A quote that is never closed would make a record of the rest of the file.
         nonlocal number, held
-        while line := text.readline(most + 1):
-            number, held = number + 1, held + len(line)
-            if (held > most and not (held == len(line) and line.endswith("\n"))) or max(map(line.count, ",;\t|")) > _MAX_VALUES:
-                while not line.endswith("\n") and (line := text.readline(_SAMPLE_BYTES)):
-                    pass
-                held = sys.maxsize
-                yield None  # no text: csv.reader raises an error, and the next line is the first of the next record
-            else:
-                yield line.replace("\0", "")  # csv of Python 3.10 does not read NUL
+        line = text.readline(most + 1)
+        number, held = number + 1, held + len(line)
+        if held > most or max(map(line.count, _DELIMITERS)) > _MAX_VALUES:
+            while line and not line.endswith("\n"):
+                line = text.readline(_SAMPLE_BYTES)
+            raise csv.Error  # the next line begins the next record
+        return line.replace("\0", "")
 
-    lines = record_lines()
-    head = next((line for line in lines if line is None or line.strip("\ufeff \t\r\n\f")), "")
-    if head == "":
-        return
-    delimiter, names = _header((head or "").removeprefix("\ufeff"), table.columns.text)
-    used = {name: names.index(name) for name in table.columns.used if name in names}
-    if table.columns.text not in used:
-        problem = f"the first line names no column {table.columns.text!r}, only {_names(names)}"
-        yield table.reject(1, "line 1", "no-text", f"{problem}. Name the text column with `text_column`")
-        return
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=f"{delimiter} " in (head or ""))
+    reader = csv.reader(iter(read_line, ""), delimiter=delimiter, skipinitialspace=f"{delimiter} " in head)
     while True:
         held, at = 0, number + 1
         try:
             fields = next(reader, None)
-        except csv.Error as error:
-            is_large = held == sys.maxsize
-            problem = f"a record of more than {most} characters or {_MAX_VALUES} fields" if is_large else str(error)
-            yield table.reject(at, f"line {at}", "too-large" if is_large else "malformed-csv", problem)
+        except csv.Error:
+            yield table.reject(at, "too-large", f"a record of more than {most} characters or {_MAX_VALUES} fields")
             continue
         if fields is None:
             return
         if len(fields) < 2 and not "".join(fields).strip():
             continue  # a blank line
         if len(fields) < len(names) or any(fields[len(names) :]):
-            problem = f"{len(fields)} fields where the first line has {len(names)}"
-            yield table.reject(at, f"line {at}", "malformed-csv", problem)
+            yield table.reject(at, "malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
         else:
-            yield table.row(at, f"line {at}", {name: fields[place] for name, place in used.items()})
-
-
-def _header(line: str, column: str) -> tuple[str, list[str]]:
-    """Return the delimiter and the column names. It is one that yields `column`, if any, and among these most names."""
-    readers = [(mark, csv.reader([line], delimiter=mark, skipinitialspace=True)) for mark in ",;\t|"]
-    headers = [(mark, [name.strip() for name in next(reader, [])]) for mark, reader in readers]
-    return max(headers, key=lambda header: (column in header[1], len(header[1])))
+            yield table.row(at, dict(zip(names, fields, strict=False)))

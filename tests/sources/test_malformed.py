@@ -252,7 +252,7 @@ def test_malformed_files_do_not_end_a_run(build: Build, tmp_path: Path) -> None:
         ("--books", "a.epub.zip", b"tea", EmptyResultError, "damaged 1"),
         ("--text", "a.json", b"[]", UsageError, "not this file"),
         ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
-        ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "contains int64, not text"),
+        ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "no column 'text' for the text"),
         ("--books", "a.arrow", lambda: arrow(pa.table({"number": [1]})), UsageError, "no column 'text'"),
         ("--text", "a.txt", GOOD, EmptyResultError, "json-lines 1"),
         ("--text", "a.jsonl", b"tea\ntea\n", EmptyResultError, "none of 2 records became a document .malformed-json 2"),
