@@ -23,6 +23,7 @@ from .lines import or_empty, ranges_at
 from .packed import BrokenFile, check_package, open_packed
 
 T = TypeVar("T")
+Read = Callable[[], bytes]
 
 # What zipfile raises for a damaged file: OSError for an offset before its beginning (a disk that fails is a StorageError).
 BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
@@ -40,14 +41,13 @@ class TooLarge(ValueError):
 
 
 class Member(NamedTuple):
-    """A file in an archive: its name, which starts with the archive's name, and its bytes."""
+    """A file in an archive; its name starts with the archive's name."""
 
     name: str
     data: bytes
 
 
 Entry = Member | Drop | Reject
-Check = Callable[[str, int, str], "str | Drop | Reject | None"]
 
 
 def is_archive(name: str) -> bool:
@@ -69,52 +69,72 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
 def read_archive(part: FileRange, source: str, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Entry]:
     """Read the members of a range that `cut` returned which have one of the suffixes. Other files are dropped.
 
-    Reasons to reject: ``damaged``, ``truncated``, ``too-large``, ``decompression-bomb``, ``unsafe-name``, ``link``,
-    ``unsupported-compression``.
+    Reasons to reject: ``damaged``, ``truncated``, ``too-large``, ``decompression-bomb``, ``unsafe-name``, ``unsupported-member``.
     """
-
-    def check(name: str, size: int, kind: str) -> str | Drop | Reject | None:
-        """Return the name of a member to read, with the archive's name; or why it is not read; None for a directory."""
-        steps = [step for step in name.split("/") if step not in ("", ".")]
-        full = "/".join([part.name, *steps]).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        if name.startswith("/") or ".." in steps or "\\" in name or not (steps or kind == "directory"):
-            return Reject(f"{source}:{full}", "unsafe-name", f"{part.name}: {name!a} leads out of the archive")
-        if kind == "directory":
-            return None
-        if kind:
-            return Reject(f"{source}:{full}", "link", f"{full} is {kind}, not a file")
-        if not full.lower().endswith(suffixes) or steps[-1].startswith("."):
-            return Drop("other file in an archive")
-        if size > max_bytes:
-            return Reject(f"{source}:{full}", "too-large", f"{full} has {size} bytes, more than {max_bytes}")
-        return full
-
+    member = partial(_member, part, source, suffixes, max_bytes)
     is_zip = part.name.lower().endswith(".zip")
-    members = _read_zip(part, source, check) if is_zip else each_tar_member(part, source, partial(_tar_member, check))
+    members = _read_zip(part, source, member) if is_zip else each_tar_member(part, source, partial(_tar_member, member))
     return or_empty(members, part, source)
+
+
+def _member(
+    part: FileRange, source: str, suffixes: tuple[str, ...], max_bytes: int, name: str, size: int, problem: str, read: Read
+) -> Entry:
+    """Read a member of `size` bytes, unless it is dropped or rejected; `problem` is why it cannot be read, or ""."""
+    steps = [step for step in name.split("/") if step not in ("", ".")]
+    full = "/".join([part.name, *steps]).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    id = f"{source}:{full}"
+    if name.startswith("/") or ".." in steps or "\\" in name or not steps:
+        return Reject(id, "unsafe-name", f"{part.name}: {name!a} leads out of the archive")
+    if not full.lower().endswith(suffixes) or steps[-1].startswith("."):
+        return Drop("other file in an archive")
+    if problem:
+        return Reject(id, "unsupported-member", f"{full} is {problem}: unpack the archive first")
+    if size > max_bytes:
+        return Reject(id, "too-large", f"{full} has {size} bytes, more than {max_bytes}")
+    return Member(full, read())
 
 
 # --- zip ---
 
 
-def _read_zip(part: FileRange, source: str, check: Check) -> Iterator[Entry]:
+def _read_zip(part: FileRange, source: str, member: Callable[..., Entry]) -> Iterator[Entry]:
     """Read the members that begin in a range of a zip file."""
     left = _FREE_BYTES + _MAX_RATIO * (part.end - part.start)
     with open_file(part.path) as file:
         try:
             archive = open_zip(file, _MAX_LIST_BYTES)
-            last = size(part.path) - 1  # a damaged list may place members outside of the file: they are rejects
-            for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
-                if part.start <= max(0, min(info.header_offset, last)) < part.end and (
-                    member := _zip_member(archive, info, source, check)
-                ):
-                    left -= len(member.data) if isinstance(member, Member) else 0
-                    if left < 0:  # many small members, or one whose bytes are listed many times, can unpack to terabytes
-                        raise TooLarge(f"more than {_MAX_RATIO} times its size when unpacked")
-                    yield member
         except BROKEN_ZIP as error:
             reason, lost = ("too-large", 0) if isinstance(error, TooLarge) else ("damaged", part.end - part.start)
             yield Reject(f"{source}:{part.name}", reason, f"{part.name}: {error}", lost)
+            return
+        last = size(part.path) - 1  # a damaged list may place members outside of the file: they are rejects
+        for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+            if info.is_dir() or not part.start <= max(0, min(info.header_offset, last)) < part.end:
+                continue
+            name = info.filename
+            if not info.flag_bits & _UTF8:  # many programs write UTF-8 without setting the flag
+                with contextlib.suppress(UnicodeError):
+                    name = name.encode("cp437").decode("utf-8")
+            is_read = not info.flag_bits & _ENCRYPTED and info.compress_type in _ZIP_METHODS
+            problem = (
+                "" if is_read and not stat.S_ISLNK(info.external_attr >> 16) else "a link, encrypted or not packed by Deflate"
+            )
+            try:
+                entry = member(name.replace("\\", "/"), info.file_size, problem, partial(_unzip, archive, info))
+            except BROKEN_ZIP as error:
+                entry = Reject(f"{source}:{part.name}/{name}", "damaged", f"{part.name}/{name}: {error}", info.compress_size)
+            left -= len(entry.data) if isinstance(entry, Member) else 0
+            if left < 0:  # many small members, or one whose bytes are listed many times, can unpack to terabytes
+                problem = f"{part.name}: more than {_MAX_RATIO} times its size when unpacked"
+                yield Reject(f"{source}:{part.name}", "too-large", problem)
+                return
+            yield entry
+
+
+def _unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with archive.open(info) as file:
+        return file.read(info.file_size + 1)  # one byte more: zipfile checks the CRC at the member's end
 
 
 def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
@@ -125,27 +145,6 @@ def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
     return zipfile.ZipFile(file)
 
 
-def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: str, check: Check) -> Entry | None:
-    """Read a member, or return None for a directory."""
-    name = info.filename
-    if not info.flag_bits & _UTF8:  # many programs write UTF-8 without setting the flag
-        with contextlib.suppress(UnicodeError):
-            name = name.encode("cp437").decode("utf-8")
-    name = name.replace("\\", "/").encode("utf-8", "backslashreplace").decode("utf-8")  # others write backslashes
-    kind = "directory" if info.is_dir() else "a link" if stat.S_ISLNK(info.external_attr >> 16) else ""
-    full = check(name, info.file_size, kind)
-    if not isinstance(full, str):
-        return full
-    if info.flag_bits & _ENCRYPTED or info.compress_type not in _ZIP_METHODS:
-        problem = f"{full} has a password, or is not packed by Deflate: unpack the archive first"
-        return Reject(f"{source}:{full}", "unsupported-compression", problem)
-    try:
-        with archive.open(info) as file:
-            return Member(full, file.read(info.file_size + 1))  # one byte more: zipfile checks the CRC at the member's end
-    except BROKEN_ZIP as error:
-        return Reject(f"{source}:{full}", "damaged", f"{full}: {error}", info.compress_size)
-
-
 # --- tar ---
 
 
@@ -154,38 +153,39 @@ def each_tar_member(
 ) -> Iterator[T | Reject]:
     """Yield what `read` returns for each member. An archive that is damaged, or has no end mark, is a reject."""
     id, at = f"{source}:{part.name}", 0
-    broken: Reject | None = None
     try:
         with open_packed(part.path, part.name) as opened:
             file: Any = _BoundedHeaders(opened)
             try:
-                with tarfile.open(
-                    fileobj=file, mode="r|", tarinfo=_Header, encoding="utf-8", errors="surrogateescape"
-                ) as archive:
+                with tarfile.open(fileobj=file, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
+                    stream: Any = archive.fileobj
                     for info in archive:
                         at, file.left = info.offset, sys.maxsize
                         if archive.offset <= at:
                             raise tarfile.ReadError(f"a member of {info.size} bytes")
                         yield from read(archive, info)
-                        stream: Any = archive.fileobj
                         stream.seek(max(archive.offset - 1, stream.tell()))  # skip the rest of the member
                         at, file.left = archive.offset, _MAX_HEADER_BYTES
                         # tarfile keeps every header, and attributes of all members
                         archive.members, archive.pax_headers = [], {}  # type: ignore[attr-defined]
+                    # tarfile takes a broken header, and the end of a cut file, for the end, which is a block of zeros. Read on:
+                    # only zeros may follow, and the compression format has a checksum.
+                    file.left, end = sys.maxsize, stream.tell() - at
+                    if any(rest.strip(b"\0") for rest in iter(partial(stream.read, _MAX_HEADER_BYTES), b"")):
+                        raise tarfile.ReadError("a broken header")
+                    if end < tarfile.BLOCKSIZE:
+                        raise tarfile.ReadError("unexpected end of data")
             except _BROKEN_TAR as error:
                 message = str(error) or type(error).__name__
-                ends = any(words in message for words in ("unexpected end", "empty", "truncated"))
+                is_cut = any(words in message for words in ("unexpected end", "empty", "truncated"))
+                file.left = sys.maxsize
+                while file.read(_MAX_HEADER_BYTES):  # to the end, where the compression format detects truncation
+                    pass
+                lost = 0 if is_cut else part.end * (file.count - at) // max(1, file.count)
                 where = f"{part.name}: byte {at}: {message}; what follows is lost"
-                broken = Reject(id, "truncated" if ends else "damaged", where)
-            file.left = sys.maxsize
-            while file.read(_MAX_HEADER_BYTES):  # to the end, where the compression format detects truncation
-                pass
-            if broken and broken.reason == "damaged":
-                broken = broken._replace(lost=part.end * (file.count - at) // max(1, file.count))
+                yield Reject(id, "truncated" if is_cut else "damaged", where, lost)
     except BrokenFile as error:
-        broken = error.as_reject(id)
-    if broken:
-        yield broken
+        yield error.as_reject(id)
 
 
 class _BoundedHeaders:
@@ -202,27 +202,7 @@ class _BoundedHeaders:
         return data
 
 
-class _Header(tarfile.TarInfo):
-    """A header that raises an error when broken; tarfile takes a broken header after the first for the end of the archive."""
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> _Header:
-        try:
-            return super().fromtarfile(archive)
-        except tarfile.HeaderError as error:
-            if type(error).__name__ == "EOFHeaderError":  # a block of zeros
-                raise
-            raise tarfile.ReadError(str(error)) from None
-
-
-def _tar_member(check: Check, archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Entry]:
-    kind = "directory" if info.isdir() else "" if info.isreg() else f"a link to {info.linkname!a}, a device or a pipe"
-    full = check(info.name, info.size, kind)
-    if isinstance(full, str):
-        file: Any = archive.extractfile(info)
-        data = file.read()
-        if len(data) < info.size:
-            raise tarfile.ReadError("unexpected end of data")
-        yield Member(full, data)
-    elif full:
-        yield full
+def _tar_member(member: Callable[..., Entry], archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Entry]:
+    if not info.isdir():
+        problem = "" if info.isreg() else f"a link to {info.linkname!a}, a device or a pipe"
+        yield member(info.name, info.size, problem, lambda: archive.extractfile(info).read())  # type: ignore[union-attr]
