@@ -11,7 +11,7 @@ import codecs
 import contextlib
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 from ..records import Reject
 
@@ -20,23 +20,20 @@ _UNICODE = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")  # the 
 _CONTROL_BYTES = bytes([*range(9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
 _BYTES_PER_CONTROL = 20  # at least, of text; data that is packed has a control character in 10 bytes
 _RUN = re.compile(rb"[\x80-\xff]+")
-_SEQUENCE = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"  # in UTF-8
-_SEQUENCES = re.compile(rb"(?:%s)+" % _SEQUENCE)
+_SEQUENCES = re.compile(rb"(?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+")  # in UTF-8
 _MIN_FOREIGN_RUN_BYTES = 3
 _MAX_FOREIGN_SHARE = 0.3  # of the bytes above 0x7F, in runs of three or more: about 0 in Western books, most in others
-# The encoding that a header names, except those that headers often name wrongly.
-_OFTEN_WRONG = rb"iso-?8859-1(?![3-6])|iso-latin-1|utf|(?:us-)?ascii|unicode"
-_DECLARED = re.compile(rb"^character set encoding:\s*(?!%s)([\w.-]+)" % _OFTEN_WRONG, re.IGNORECASE | re.MULTILINE)
+# A header's encoding, if it can't be detected. Many headers name ISO-8859-1 wrongly.
+_DECLARED = re.compile(rb"(?im)^character set encoding:\s*(iso-?8859-(?:[2-9]|1[013-6])|windows-125[0-8]|koi8-[rtu])\b")
 _HEADER_BYTES = 4000  # first bytes, in which a header names the encoding
-_SAMPLE_BYTES = 1 << 16  # bytes examined for another alphabet, from the first above 0x7F
-_SMALL_SAMPLE_BYTES = 1 << 11
 _SCANNED_BYTES = 1 << 22  # bytes examined for runs
+_SAMPLE_BYTES, _SMALL_SAMPLE_BYTES = 1 << 16, 1 << 11  # bytes examined for another alphabet
 _OTHERS = ["cp932", "euc_jp", "cp949", "gb18030", "big5", "big5hkscs", "cp1251", "koi8_r", "cp866", "iso8859_5", "cp1253"]
 _MAX_DAMAGED_SHARE = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
 _JSON_OBJECT = re.compile(r'[\ufeff\s]*\{[ \t]*"[^"\n]{0,200}"[ \t]*:')  # the beginning of JSON lines
 
-# Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
+# Error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
 
 
@@ -49,12 +46,51 @@ def decode(data: bytes, encoding: str = "") -> str:
     >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
     ('Tea', 'café “noir”', 'при')
     """
-    return _decoded(data, encoding)[1]
+    name = encoding_of(data, encoding)
+    is_exact = bool(encoding) or name in ("cp1252", *_UNICODE)
+    errors = REPAIR if name == "utf-8" != encoding else "strict" if is_exact else "replace"
+    try:
+        text = data.decode(name, errors).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{error}; name its encoding (--encoding)") from None
+    if not is_exact and text.count("\ufffd") > max(1, _MAX_DAMAGED_SHARE * len(text)):
+        raise ValueError(f"not UTF-8, nor {name}; name its encoding (--encoding)")
+    return text
 
 
 def encoding_of(data: bytes, encoding: str = "") -> str:
-    """Return the encoding in which `decode` reads data that begins with these bytes; raise the same errors."""
-    return _marked(data) or encoding or _decoded(data, "")[0]
+    """Return the encoding that a byte order mark names, or `encoding`, or the detected one. Raise ValueError if none is."""
+    if stated := next((name for name in _UNICODE if data.startswith("\ufeff".encode(name))), encoding):
+        return stated
+    controls = len(data) - len(data.translate(None, _CONTROL_BYTES))
+    if controls > len(data) // _BYTES_PER_CONTROL:
+        raise ValueError(f"{controls} control characters: this is not a text file")
+    with contextlib.suppress(UnicodeDecodeError):
+        data.decode()
+        return "utf-8"
+    # Sort the runs of bytes above 0x7F. Valid UTF-8 hardly ever occurs by chance in a Western text, which has single bytes. In
+    # double-byte text, a third of the pairs is valid, but the runs as a whole are not.
+    counts = Counter[str]()  # bytes in runs of each kind
+    runs = [match[0] for match in _RUN.finditer(data, 0, _SCANNED_BYTES)]
+    for run in runs:
+        is_unicode = _SEQUENCES.fullmatch(run[:_SAMPLE_BYTES])
+        counts["unicode" if is_unicode else "single" if len(run) < _MIN_FOREIGN_RUN_BYTES else "foreign"] += len(run)
+    is_western = counts["foreign"] <= _MAX_FOREIGN_SHARE * (counts["foreign"] + counts["single"])
+    if is_western and counts["unicode"]:
+        return "utf-8"
+    if declared := _DECLARED.search(data[:_HEADER_BYTES]):
+        return declared[1].decode().lower()
+    if is_western:
+        return "cp1252"
+    from charset_normalizer import from_bytes  # importing it takes 0.1 s
+
+    lines = b"\n".join(filter(_RUN.search, data[data.index(runs[0]) :].splitlines()))
+    # A broken character makes a sample undecodable, so try others, and those that begin or end a byte or two later or earlier.
+    for start, size in [(0, _SAMPLE_BYTES), *((n, _SMALL_SAMPLE_BYTES) for n in range(0, len(lines), _SMALL_SAMPLE_BYTES)[:8])]:
+        for cut in range(4):
+            if best := from_bytes(lines[start + cut % 2 : start + size - cut], cp_isolation=_OTHERS).best():
+                return best.encoding
+    raise ValueError("no known encoding; name it (--encoding)")
 
 
 def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
@@ -68,69 +104,9 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
     return text
 
 
-def _marked(data: bytes) -> str:
-    return next((name for name in _UNICODE if data.startswith("\ufeff".encode(name))), "")
-
-
-def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
-    """Return the encoding and the text."""
-    marked = _marked(data)
-    if stated := marked or encoding:
-        try:
-            return stated, data.decode(stated, REPAIR if marked == "utf-8" else "strict").removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            how = "marked" if marked else "given"
-            raise ValueError(f"{how} as {stated}, but {error.reason} at byte {error.start}") from None
-    controls = len(data) - len(data.translate(None, _CONTROL_BYTES))
-    if controls > len(data) // _BYTES_PER_CONTROL:
-        raise ValueError(f"{controls} control characters: this is not a text file")
-    try:
-        return "utf-8", data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return _mixed_or_legacy(data, error.start)
-
-
-def _mixed_or_legacy(data: bytes, at: int) -> tuple[str, str]:
-    """Decode data that is not valid UTF-8 at byte `at`."""
-    # Sort the runs of bytes above 0x7F. Valid UTF-8 hardly ever occurs by chance in a Western text, which has single bytes. In
-    # double-byte text, a third of the pairs is valid, but the runs as a whole are not.
-    counts = Counter[str]()  # bytes in runs of each kind
-    for run in (found[0] for found in _RUN.finditer(data, 0, _SCANNED_BYTES)):
-        is_unicode = _SEQUENCES.fullmatch(run[:_SAMPLE_BYTES])
-        counts["unicode" if is_unicode else "single" if len(run) < _MIN_FOREIGN_RUN_BYTES else "foreign"] += len(run)
-    is_western = counts["foreign"] <= _MAX_FOREIGN_SHARE * (counts["foreign"] + counts["single"])
-    if is_western and counts["unicode"]:
-        return "utf-8", data.decode("utf-8", REPAIR)
-    declared = _DECLARED.search(data[:_HEADER_BYTES])
-    named = declared[1].decode("ascii", "replace") if declared else ""
-    for is_named in (True, False):
-        with contextlib.suppress(LookupError):  # a header may contain any name, and "" is none
-            encoding = named if is_named else "cp1252" if is_western else _other(data, at)
-            text = data.decode(encoding, "replace")
-            if text.count("\ufffd") <= (0 if is_western else max(1, _MAX_DAMAGED_SHARE * len(text))):
-                return encoding, text
-    raise ValueError(f"no known encoding: not UTF-8, and 0x{data[at]:02X} at byte {at}; name it (--encoding)")
-
-
-def _other(data: bytes, at: int) -> str:
-    """Return the encoding of another alphabet, or ""."""
-    from charset_normalizer import from_bytes  # importing it takes 0.1 s
-
-    # A broken character makes a sample undecodable, so try others, and those that end a byte earlier.
-    for start, size in [(at, _SAMPLE_BYTES), *((at + n * _SMALL_SAMPLE_BYTES, _SMALL_SAMPLE_BYTES) for n in range(8))]:
-        for cut in range(4):
-            if best := from_bytes(data[start + cut % 2 : start + size - cut], cp_isolation=_OTHERS).best():
-                return best.encoding
-    return ""
-
-
 def _repair(error: Any) -> tuple[str, int]:
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 
-def _mark_broken(error: Any) -> tuple[str, int]:
-    return "\udc80", error.end  # half a character, which no decoder returns
-
-
 codecs.register_error(REPAIR, _repair)
-codecs.register_error(MARK_BROKEN, _mark_broken)
+codecs.register_error(MARK_BROKEN, lambda error: ("\udc80", cast("Any", error).end))  # half a character, which no decoder returns

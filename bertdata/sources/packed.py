@@ -34,16 +34,13 @@ _FREE_BYTES, _MAX_RATIO = 256 << 20, 250
 
 
 class BrokenFile(Exception):
-    """A packed file that cannot be read further."""
-
-    def __init__(self, damage: Damage, name: str) -> None:
-        self.damage, self.where = damage, f"bytes {damage.at}-{damage.end} of {name}: {damage.reason}; what follows is lost"
+    """A file that cannot be read further. Its arguments are the Damage and the file's name."""
 
     def as_reject(self, id: str) -> Reject:
         """Return a reject: ``truncated``, ``damaged`` or ``decompression-bomb``. What a truncated file lacks is not counted."""
-        at, end, reason = self.damage
-        reason = reason.removesuffix("-stream")
-        return Reject(id, reason, self.where, 0 if reason == "truncated" else end - at)
+        (at, end, reason), name = self.args
+        lost = 0 if reason == "truncated-stream" else end - at
+        return Reject(id, reason.removesuffix("-stream"), f"bytes {at}-{end} of {name}; what follows is lost", lost)
 
 
 def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
@@ -112,9 +109,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            if (block := next(self._blocks, None)) is None:
-                return 0
+        while not self._rest and (block := next(self._blocks, None)):
             if isinstance(block, Damage):
                 self._blocks = iter((block,))  # a second read fails as well
                 raise BrokenFile(block, self._name)
@@ -126,29 +121,28 @@ class _Unpacked(io.RawIOBase):
 
 def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
     """Decompress a file with the library of its format, and turn the library's errors into a Damage."""
-    errors: list[type[Exception]] = [gzip.BadGzipFile, zlib.error, lzma.LZMAError]
-    # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
+    errors: tuple[type[Exception], ...] = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
     if suffix == ".xz":
         texts = _read_xz(file)
     elif suffix == ".gz":
+        # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
         texts = iter(partial(gzip.GzipFile(fileobj=file).read1, STEP_BYTES), b"")
     else:
         try:
             zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
         except ImportError as error:
             raise missing_package(f"{path}: reading .zst needs backports.zstd", "zstd", error) from None
-        errors.append(zstd.ZstdError)
+        errors += (zstd.ZstdError,)
         window = {zstd.DecompressionParameter.window_log_max: _MAX_MEMORY_BYTES.bit_length() - 1}
         texts = iter(partial(zstd.ZstdFile(file, options=window).read1, STEP_BYTES), b"")
     try:
         yield from (Block(0, text) for text in texts)
-    except EOFError:
-        yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "truncated-stream")  # the libraries read ahead
-    except tuple(errors) as error:
+    except errors as error:
         if "memory" in str(error).lower():  # only the libraries' messages identify this error
             problem = f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to decompress"
             raise UsageError(f"{problem}: recompress it as {Path(path).stem}.bz2") from None
-        yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "damaged-stream")
+        at = max(0, file.tell() - CHUNK_BYTES)  # the libraries read ahead
+        yield Damage(at, size, "truncated-stream" if isinstance(error, EOFError) else "damaged-stream")
 
 
 def _read_xz(file: IO[bytes]) -> Iterator[bytes]:
@@ -162,6 +156,4 @@ def _read_xz(file: IO[bytes]) -> Iterator[bytes]:
             if text := stream.decompress(data, STEP_BYTES):
                 yield text
             data = b""
-        data = stream.unused_data.lstrip(b"\0")  # zeros may follow a stream
-        while not data and (chunk := file.read(CHUNK_BYTES)):
-            data = chunk.lstrip(b"\0")
+        data = stream.unused_data.lstrip(b"\0") or file.read(CHUNK_BYTES).lstrip(b"\0")  # zeros may follow a stream

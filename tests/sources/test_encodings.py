@@ -61,7 +61,7 @@ def test_a_header_names_what_can_not_be_told() -> None:
 def test_a_given_encoding_goes_before_what_is_found() -> None:
     assert decode(GREEK.encode("iso8859-7"), "iso8859-7") == GREEK
     assert decode("дом".encode("cp1251"), "cp1251") == "дом"
-    with pytest.raises(ValueError, match="given as ascii, but ordinal not in range"):
+    with pytest.raises(ValueError, match="ordinal not in range"):
         decode(GERMAN.encode(), "ascii")
 
 
@@ -88,7 +88,7 @@ def test_binary_data_is_told_from_text_that_is_not_decodable() -> None:
     assert decode(b"A word with a stray \0 in it.") == "A word with a stray \0 in it."
     with pytest.raises(ValueError, match="5 control characters"):
         decode(b"abc\0\1\2\0\0")
-    with pytest.raises(ValueError, match="0x81 at byte 3; name it"):
+    with pytest.raises(ValueError, match="0x81 in position 3.*--encoding"):
         decode(b"caf\x81 au lait, sans plus de mots")
     assert decode((GREEK * 9).encode("iso8859-7")) == GREEK * 9
 
