@@ -10,6 +10,7 @@ one block is a valid stream. A block contains the 48 bits of a mark by chance on
 from __future__ import annotations
 
 import bz2
+import contextlib
 import os
 from collections.abc import Iterator
 from functools import lru_cache
@@ -59,28 +60,27 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
 
     Before each block, except directly after damage, yield an empty Block with its offset, where a reader may stop.
     """
-    end = file.seek(0, os.SEEK_END)
-    broken = None  # offset of the first failure since the last good block
-    is_cut = False
+    end = broken = file.seek(0, os.SEEK_END)  # `broken`: offset of the first failure since the last good block
+    is_cut, at, extra = False, 0, 0
     for mark, at, data, shift, bits in _segments(file, start):
         # The bytes after the end of a stream are the header of the next one. A negative number means that the end is cut.
         extra = (shift + bits) // 8 - ((shift + _TRAILER_BITS + 7) // 8 if mark == _END else 0)
         is_cut = mark == _BLOCK or extra < 0 or 0 < extra < _HEADER_AND_MARK_BYTES
         if mark == _BLOCK:
-            if broken is None:
+            if broken == end:
                 yield Block(at, b"")
             text = (_kept(data, shift, bits) if end <= _SMALL_FILE_BYTES else None) or _decompress(data, shift, bits)
             if text is None:
-                broken = at if broken is None else broken
+                broken = min(broken, at)
                 continue
-            if broken is not None:
+            if broken < end:
                 yield Damage(broken, at, "damaged-stream")
-                broken = None
+            broken = end
             yield from (Block(at, part) for part in text)
-        elif broken is None and extra > _HEADER_BYTES:
-            broken = at + (shift + bits) // 8 - extra
-    if broken is not None or is_cut:  # a file that does not end with the end of a stream was cut
-        broken = broken if broken is not None else at if extra < 0 else end - extra
+        elif extra > _HEADER_BYTES:
+            broken = min(broken, at + (shift + bits) // 8 - extra)
+    if broken < end or is_cut:  # a file that does not end with the end of a stream was cut
+        broken = min(broken, at if extra < 0 else end - extra)
         yield Damage(broken, end, "truncated-stream" if is_cut else "damaged-stream")
 
 
@@ -140,21 +140,18 @@ def _decompress(data: bytes, shift: int, bits: int) -> list[bytes] | None:
         return None
     # Shift the block to the first bit of a byte, and put it between a header and an end. The checksum of a stream with one block
     # is that of the block, which follows its mark.
-    block = int.from_bytes(data, "big") >> 8 * len(data) - shift - bits
-    block &= (1 << bits) - 1
+    block = int.from_bytes(data, "big") >> 8 * len(data) - shift - bits & (1 << bits) - 1
     stream = block << _TRAILER_BITS | _END << 32 | (block >> bits - _TRAILER_BITS & 0xFFFFFFFF)
-    whole = (bits + _TRAILER_BITS + 7) // 8
-    packed = b"BZh9" + (stream << 8 * whole - bits - _TRAILER_BITS).to_bytes(whole, "big")
+    length = (bits + _TRAILER_BITS + 7) // 8
+    packed = b"BZh9" + (stream << 8 * length - bits - _TRAILER_BITS).to_bytes(length, "big")
     decompressor, parts = bz2.BZ2Decompressor(), list[bytes]()
-    try:
-        while not decompressor.eof:
-            if decompressor.needs_input and not packed:
-                return None
+    with contextlib.suppress(OSError, ValueError):
+        while packed or not decompressor.needs_input:
             parts.append(decompressor.decompress(packed, STEP_BYTES))
             packed = b""
-    except (OSError, ValueError):
-        return None
-    return parts
+            if decompressor.eof:
+                return parts
+    return None
 
 
 @lru_cache(maxsize=_KEPT_BLOCKS)
