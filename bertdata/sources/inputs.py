@@ -34,52 +34,44 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
 
     A directory means the files below it with one of the suffixes; files of a glob with another suffix are skipped. A file of JSON
     lines may have any name, and a file with the suffix ``.json`` is only read if its first line is an object.
-    The paths of skipped files are added to `others`.
-    Raise NoInputError if a pattern matches nothing, UsageError if a file named explicitly cannot be read as its kind.
+    The paths of skipped files are added to `others`. Raise NoInputError if a pattern matches no file that can be read.
     """
     field = option.strip("`")
     matched: set[str] = set()
     for pattern in patterns:
         if not pattern:
             raise UsageError(f"{option}: the name is empty, like an unset variable: pass a file, glob or directory", field=field)
+        path = to_path(pattern)
         with storage_errors(f"{option} {pattern}"):
-            matched.update(_find(pattern, tuple(suffixes), option, set() if others is None else others))
+            path = Path(os.path.abspath(path.expanduser())) if isinstance(path, Path) else path
+            is_named = path.exists() and not path.is_dir()
+            if is_named and not path.is_file():  # opening a pipe would wait for its writer
+                problem = "a pipe, socket or device can't be read twice: pass a regular file"
+                raise UsageError(f"{option} {pattern}: {problem}", field=field)
+            seen = set(_local(path) if isinstance(path, Path) else _stored(path))
+            matches = {file for file in seen if _is_read(file, tuple(suffixes), is_named=is_named)}
+        if not matches:
+            problem = f"no file found: check the path{', and quote a glob' if glob.has_magic(pattern) else ''}"
+            if seen:
+                other = next(filter(_advice, sorted(seen)), min(seen))
+                problem = f"{os.path.basename(other)} has no supported format{_advice(other)}"
+            raise NoInputError(f"{option} {pattern}: {problem}. Formats: {formats(tuple(suffixes))}", field=field)
+        matched |= matches
+        if others is not None:
+            others |= seen - matches
     # Every file once, by its real name instead of a link.
     by_link = sorted(matched, key=lambda path: (not os.path.islink(path), path))
-    paths = sorted({os.path.realpath(path): path for path in by_link}.values())
-    for path in paths:
-        if path.encode(errors="replace").decode() != path:
-            problem = f"{os.fsencode(path)!r}: the name is not UTF-8: rename the file, or set PYTHONUTF8=1"
+    paths = {os.path.realpath(path): path for path in by_link}.values()
+    for file in paths:
+        if file.encode(errors="replace").decode() != file:
+            problem = f"{os.fsencode(file)!r}: the name is not UTF-8: rename the file, or set PYTHONUTF8=1"
             raise UsageError(f"{option} {problem}", field=field)
-    ends = [path.rpartition("://")[2] for path in paths]
+    ends = [file.rpartition("://")[2] for file in paths]
     try:
         root = os.path.commonpath(map(os.path.dirname, ends)) if ends else ""
     except ValueError:
         raise UsageError(f"{option}: pass files of a disk or of stores, not of both", field=field) from None
-    return sorted((Path(end).relative_to(root).as_posix(), path) for end, path in zip(ends, paths, strict=True))
-
-
-def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]) -> list[str]:
-    """List the absolute paths, or the URLs, that one pattern matches."""
-    path, field = to_path(pattern), option.strip("`")
-    path = path.expanduser().absolute() if isinstance(path, Path) else path
-    is_named = path.exists() and not path.is_dir()
-    if is_named and not path.is_file():  # opening a pipe would wait for its writer
-        raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: pass a regular file", field=field)
-    seen = _local(path) if isinstance(path, Path) else _stored(path)
-    matches = [file for file in seen if _is_read(file, suffixes, is_named=is_named)]
-    unread = sorted(set(seen).difference(matches))
-    known = f". Formats: {formats(suffixes)}"
-    if is_named and unread:
-        raise UsageError(f"{option} {pattern}: this file has no supported format{_advice(pattern) or known}", field=field)
-    others.update(unread)
-    if not matches:
-        none = "no file in this directory has a supported format" if path.is_dir() else "no file of this name"
-        if other := next(filter(_advice, unread), next(iter(unread), "")):
-            none += f" ({len(unread)} of other kinds, such as {os.path.basename(other)}{_advice(other)})"
-        quote = ", and quote a glob" if glob.has_magic(pattern) else ""
-        raise NoInputError(f"{option} {pattern}: {none}: check the path{quote}{known}", field=field)
-    return [os.path.abspath(match) for match in matches] if isinstance(path, Path) else matches
+    return sorted((Path(end).relative_to(root).as_posix(), file) for end, file in zip(ends, paths, strict=True))
 
 
 def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
@@ -113,22 +105,15 @@ def _local(path: Path) -> list[str]:
 
     Hidden files and bertdata's own datasets, such as the output of this run, are not found below a directory or by ``**``.
     """
-    if path.exists():
-        return _below(path) if path.is_dir() else [str(path)]
-    root = path.parent
-    while glob.has_magic(str(root)):
-        root = root.parent
+    before, *after = [str(path)] if path.exists() else re.split(r"/\*\*(?:/|$)", str(path), maxsplit=1)
     files: list[str] = []
-    pattern = re.sub(r"(?<=[^/])\*\*|\*\*(?=[^/])", "*", str(path.relative_to(root)))  # in a name, ** is *
-    for hit in root.glob(pattern):
-        below = hit.relative_to(root)
-        is_hidden = any(step.startswith(".") and step not in path.parts for step in below.parts)
-        if not is_hidden and not any((root / parent / ".bertdata").is_dir() for parent in [*below.parents][:-1]):
-            files += _below(hit) if hit.is_dir() else [str(hit)] if hit.is_file() else []
-    return files
+    for hit in [before] if path.exists() else glob.glob(before):
+        below = _below(hit) if os.path.isdir(hit) else [hit]
+        files += (file for file in below if not any(after) or Path(os.path.relpath(file, hit)).match(after[0]))
+    return [file for file in files if os.path.isfile(file)]
 
 
-def _below(directory: Path) -> list[str]:
+def _below(directory: str) -> list[str]:
     def fail(error: OSError) -> None:
         raise error
 
@@ -139,7 +124,7 @@ def _below(directory: Path) -> list[str]:
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files += [os.path.join(parent, name) for name in names if not (name.startswith(".") or _CACHE.fullmatch(name))]
-    return [file for file in files if os.path.isfile(file)]
+    return files
 
 
 def _stored(path: Any) -> list[str]:

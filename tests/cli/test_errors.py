@@ -18,11 +18,11 @@ PAIRS = ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x"]
 CASES = [
     (["build-corpus"], 2, "--output"),
     (BUILD, 2, "nothing to read. Pass --wikipedia or "),
-    ([*BUILD, "--wikipedia", "{tmp}/none*.bz2"], 2, "no file of this name"),
+    ([*BUILD, "--wikipedia", "{tmp}/none*.bz2"], 2, "no file found"),
     ([*BUILD, "--wikipedia", "{tmp}/a.pdf"], 2, "has no supported format"),
     ([*BUILD, "--wikipedia", "{tmp}/a.xml"], 2, "not a MediaWiki export"),
     ([*BUILD, "--wikipedia", "{tmp}/pipe.xml"], 2, "regular file"),
-    ([*BUILD, "--wikipedia", "{tmp}/own"], 2, "no file in this directory has a supported format"),
+    ([*BUILD, "--wikipedia", "{tmp}/own"], 2, "thesis.txt has no supported format: use --books"),
     ([*BUILD, "--text", ""], 2, "--text: the name is empty"),
     (["build-corpus", "--text", "{tmp}/a.jsonl", "--output", ""], 2, "a path is empty"),
     (["build-corpus", "--text", "{tmp}/a.jsonl", "--output", "{tmp}/a.jsonl"], 5, "is a file"),

@@ -250,10 +250,10 @@ def test_malformed_files_do_not_end_a_run(build: Build, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "name", "data", "error", "says"),
     [
-        ("--books", "none.txt", None, NoInputError, "no file of this name"),
-        ("--books", "a.mobi", b"tea", UsageError, "not this file"),
+        ("--books", "none.txt", None, NoInputError, "no file found"),
+        ("--books", "a.mobi", b"tea", UsageError, "no supported format"),
         ("--books", "a.epub.zip", b"tea", EmptyResultError, "damaged 1"),
-        ("--text", "a.json", b"[]", UsageError, "not this file"),
+        ("--text", "a.json", b"[]", UsageError, "no supported format"),
         ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
         ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "no column 'text' for the text"),
         ("--books", "a.arrow", lambda: arrow(pa.table({"number": [1]})), UsageError, "no column 'text'"),
