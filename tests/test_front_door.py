@@ -60,7 +60,7 @@ def test_inspect_returns_examples_and_drops(sample_corpus: Path, sample_pairs: P
     assert all(document["language"] == "zh" for document in bertdata.inspect(sample_corpus, language="zh"))
     with pytest.raises(UsageError, match="redirect: such records are counted but not listed"):
         bertdata.inspect(sample_corpus, reason="redirect")
-    with pytest.raises(UsageError, match="no record has it") as error:
+    with pytest.raises(UsageError, match="no record has this reason") as error:
         bertdata.inspect(sample_corpus, reason="noise")
     assert error.value.field == "reason"
 

@@ -84,8 +84,7 @@ class BuildReporter(ProgressPrinter, Reporter):
             if directory not in to_do:
                 echo(f"  {directory} is complete already: nothing to do")
             elif overwrite and is_complete(directory):
-                contents = manifest.read(directory)
-                echo(f"  --overwrite replaces {directory}: {contents.kind}, {count(contents.rows, 'row')}")
+                echo(f"  --overwrite replaces {manifest.read(directory).what} in {directory}")
         for line in reused_tasks(plan):
             echo(line)
         click.get_current_context().exit()

@@ -98,7 +98,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
         return ""
     known = sorted({code for source in contents.sources.values() for code in source.languages})
     if (language := wanted["language"]) and language not in known:
-        return f": {problem_of(language) or 'use another language'}. The corpus has {few(known, _MAX_CODES)}"
+        return f". {problem_of(language) or 'Use another language'}. The corpus has {few(known, _MAX_CODES)}"
     return f": ids here look like {example(directory, contents)}" if wanted["id"] else ""
 
 

@@ -109,7 +109,7 @@ def _listed(directory: Path, contents: Manifest, reason: str) -> Iterator[dict[s
     reasons = sorted({name for stage in contents.counts for name in (*stage.dropped, *stage.rejected)})
     if reason not in reasons:
         known = ", ".join(reasons) or "no dropped or rejected records"
-        raise UsageError(f"`reason` {reason}: no record has it. {directory} has {known}", field="reason", value=reason)
+        raise UsageError(f"`reason` {reason}: no record has this reason. {directory} has {known}", field="reason", value=reason)
     found = False
     for file in (*contents.drops, *contents.rejects):
         for record in records(directory / file.name):

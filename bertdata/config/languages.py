@@ -42,9 +42,9 @@ def problem_of(code: str) -> str:
     """Return why a string is not a language code, with a suggestion. Return an empty string if it is one.
 
     >>> problem_of("english")
-    "'english' is not a language code: use en"
+    "'english' is not a language code. Use en"
     >>> problem_of("germann")
-    "'germann' is not a language code: did you mean de (German)?"
+    "'germann' is not a language code. Did you mean de (German)?"
     >>> [problem_of(code) for code in ("en", "zh-TW", "zh_min_nan", "simple", "yue", "be-tarask", "und")]
     ['', '', '', '', '', '', '']
     """
@@ -55,5 +55,5 @@ def problem_of(code: str) -> str:
     if lower in _WORD_CODES or (_FORM.fullmatch(lower) and known and not meant):
         return ""
     similar = [] if meant else nearest(main, [word for word in _CODES if len(word) > 3])
-    advice = f"did you mean {_CODES[similar[0]]} ({similar[0].capitalize()})?" if similar else "use a code such as en or zh-yue"
-    return f"{code!r} is not a language code: {f'use {meant}' if meant else advice}"
+    advice = f"Did you mean {_CODES[similar[0]]} ({similar[0].capitalize()})?" if similar else "Use a code such as en or zh-yue"
+    return f"{code!r} is not a language code. {f'Use {meant}' if meant else advice}"

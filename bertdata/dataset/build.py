@@ -169,8 +169,8 @@ def _refuse_unfinished(directory: Path, identity: dict[str, Any], overwrite: boo
         if not overwrite and not (build / _REFUSED).exists():
             detail = f" ({left / 1e6:,.1f} MB)" if local and (left := size(build)) >= 50_000 else ""
             raise ResumeError(
-                f"{build}{detail} is an unfinished run with other settings or inputs; what differs: {few(changes, 5, '; ')}: "
-                "use the old ones, or start again with `overwrite`, which removes it"
+                f"{build}{detail} is an unfinished run with other settings or inputs ({few(changes, 5, '; ')}). Use the old "
+                "ones, or start again with `overwrite`, which removes it"
             )
         (_discard if local else _clear_store)(build)
 
@@ -182,8 +182,7 @@ def _require_same(directory: Path, identity: dict[str, Any]) -> None:
         raise OutputExistsError(f"{directory} contains a finished dataset, but its run.json is missing: {_ADVICE}")
     if changes := differences({**stored, "versions": None}, {**identity, "versions": None}):
         raise OutputExistsError(
-            f"{directory} contains a finished dataset with other settings or inputs; what differs: {few(changes, 5, '; ')}: "
-            f"{_ADVICE}"
+            f"{directory} contains a finished dataset with other settings or inputs ({few(changes, 5, '; ')}): {_ADVICE}"
         )
 
 

@@ -106,7 +106,7 @@ def read(directory: Path, kind: type[Manifest] = Manifest, *, sha256: str = "") 
     try:
         manifest = checked(_parsed(path, data))
     except WrongValue as error:
-        raise VerificationError(f"{path}: {error}: {_RESTORE_ADVICE}") from error
+        raise VerificationError(f"{path} is wrong ({error}): {_RESTORE_ADVICE}") from error
     if not isinstance(manifest, kind):
         raise UsageError(f"{directory} contains {manifest.what}, not {kind.what}: pass another directory")
     return manifest

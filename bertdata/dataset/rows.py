@@ -286,7 +286,7 @@ class Shards:
         return batches, rows - self.firsts[batches]
 
     def _damaged(self, problem: str) -> VerificationError:
-        return VerificationError(f"{', '.join(map(str, self.paths))}: {problem}: Shards(…, verify=True) names the damaged file")
+        return VerificationError(f"{', '.join(map(str, self.paths))}: {problem}. Shards(…, verify=True) names the damaged file")
 
 
 def _row(batch: pa.RecordBatch, number: int) -> dict[str, Any]:

@@ -35,8 +35,8 @@ def read_vocabulary(directory: Path, contents: PairsManifest | VocabManifest) ->
         tokens, special = of_tokenizer(*parsed)
     except _MALFORMED as error:
         problem = f"cannot be read ({type(error).__name__}: {error})"
-        raise VerificationError(f"{directory}: the vocabulary {problem}: {_REMAKE_ADVICE}") from error
+        raise VerificationError(f"the vocabulary in {directory} {problem}: {_REMAKE_ADVICE}") from error
     if len(tokens) != (expected := contents.size if isinstance(contents, VocabManifest) else contents.vocab_size):
         problem = f"has {len(tokens):,} tokens, but {expected:,} in the manifest"
-        raise VerificationError(f"{directory}: the vocabulary {problem}: {_REMAKE_ADVICE}")
+        raise VerificationError(f"the vocabulary in {directory} {problem}: {_REMAKE_ADVICE}")
     return tokens, special

@@ -58,7 +58,7 @@ class Coverage:
 def rows(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> list[tuple[str, ...]]:
     """Return the cells of `COLUMNS` for each language, the one with most words first; `mark` is that of the vocabulary."""
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
-    cells = []
+    cells = list[tuple[str, ...]]()
     for language in order[:_MAX_LANGUAGES_SHOWN]:
         figures = coverage[language]
         words = ((shown(word, mark), cut.split(" ")) for word, cut in figures.longest_split.items())

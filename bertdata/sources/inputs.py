@@ -40,18 +40,18 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     matched: set[str] = set()
     for pattern in patterns:
         if not pattern:
-            raise UsageError(f"{option}: the name is empty, like an unset variable: pass a file, glob or directory", field=field)
+            raise UsageError(f"{option}: the name is empty, like an unset variable. Pass a file, glob or directory", field=field)
         path = to_path(pattern)
         with storage_errors(f"{option} {pattern}"):
             path = Path(os.path.abspath(path.expanduser())) if isinstance(path, Path) else path
             is_named = path.exists() and not path.is_dir()
             if is_named and not path.is_file():  # opening a pipe would wait for its writer
-                problem = "a pipe, socket or device can't be read twice: pass a regular file"
+                problem = "a pipe, socket or device can't be read twice. Pass a regular file"
                 raise UsageError(f"{option} {pattern}: {problem}", field=field)
             seen = set(_local(path) if isinstance(path, Path) else _stored(path))
             matches = {file for file in seen if _is_read(file, tuple(suffixes), is_named=is_named)}
         if not matches:
-            problem = f"no file found: check the path{', and quote a glob' if glob.has_magic(pattern) else ''}"
+            problem = f"no file found. Check the path{', and quote a glob' if glob.has_magic(pattern) else ''}"
             if seen:
                 other = next(filter(_advice, sorted(seen)), min(seen))
                 problem = f"{os.path.basename(other)} has no supported format{_advice(other)}"
@@ -64,7 +64,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     paths = {os.path.realpath(path): path for path in by_link}.values()
     for file in paths:
         if file.encode(errors="replace").decode() != file:
-            problem = f"{os.fsencode(file)!r}: the name is not UTF-8: rename the file, or set PYTHONUTF8=1"
+            problem = f"{os.fsencode(file)!r}: the name is not UTF-8. Rename the file, or set PYTHONUTF8=1"
             raise UsageError(f"{option} {problem}", field=field)
     ends = [file.rpartition("://")[2] for file in paths]
     try:

@@ -56,7 +56,7 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
     try:
         loaded = getattr(importlib.import_module(module), function)
     except Exception as error:  # includes errors of the module itself
-        raise problem(f"cannot import it ({error}): install it, or run where it is") from error
+        raise problem(f"cannot import it ({error}). Install it, or run where it is") from error
     if not callable(loaded):
         raise problem(f"{function} is not a function")
     if sha256 and source_digest(name) != sha256:

@@ -83,8 +83,7 @@ def begin(output: Path, identity: dict[str, object], about: dict[str, object], *
         raise OutputExistsError(f"{output} contains files of a training run, but its run.json is missing: {_REPLACE_ADVICE}")
     if changed:
         raise ResumeError(
-            f"{output} contains a training run with other settings; what differs: {few(changed, 5, '; ')}: use the old ones, "
-            f"{_REPLACE_ADVICE}"
+            f"{output} contains a training run with other settings ({few(changed, 5, '; ')}): use the old ones, {_REPLACE_ADVICE}"
         )
     write_json(output / STATE / "run.json", {"identity": identity, "about": about}, PRIVATE_MODE)
 

@@ -64,9 +64,9 @@ def test_json_has_an_object_for_each_example(sample_corpus: Path) -> None:
         (["--json", "--id", "nope"], "nothing with --id nope: ids here look like sampleenwiki:107 and sampleenwiki:"),
         (["--title", "no such title"], "nothing with --title no such title"),
         (["--id", "sampelenwiki:12"], "with --id sampelenwiki:12: ids here look like sampleenwiki:"),
-        (["--language", "chinese"], "use zh. The corpus has en, zh"),
+        (["--language", "chinese"], "Use zh. The corpus has en, zh"),
         (["--explain", "river elyn"], "Find titles with: bertdata inspect"),
-        (["--reason", "noise"], "no record has it"),
+        (["--reason", "noise"], "no record has this reason"),
     ],
 )
 def test_what_is_not_there_or_would_be_ignored_is_an_error(sample_corpus: Path, arguments: list[str], says: str) -> None:

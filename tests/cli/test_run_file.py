@@ -57,7 +57,7 @@ def test_values_of_all_types_become_options(text: Path, tmp_path: Path) -> None:
         ('[build-corpus]\noutput = "corpus"\nseed = 1.5', "[build-corpus] Invalid value for '--seed'"),
         ('[build-corpus]\noutput = "corpus"\nseed = true', "[build-corpus] Invalid value for '--seed'"),
         ('[build-corpus]\noutput = "corpus"\ndedup_paragraphs = "yes"', "--dedup-paragraphs"),
-        ('[build-corpus]\noutput = "corpus"\nlanguages = ["en", "jp"]', "'jp' is not a language code: use ja"),
+        ('[build-corpus]\noutput = "corpus"\nlanguages = ["en", "jp"]', "'jp' is not a language code. Use ja"),
         ('[build-corpus]\noutput = "x"\n[train]\nphases = 3', "run.toml: [train] `phases` is 3"),
         ("[make-pairs\n", "is not valid TOML"),
     ],

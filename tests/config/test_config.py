@@ -52,7 +52,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     (CorpusConfig, {"encoding": "gb18300"}, "`encoding` gb18300: no such encoding"),
     (FilterConfig, {"languages": "en"}, "`languages` is 'en': expected a list, got text"),
     (FilterConfig, {"languages": ["en", 3]}, "`languages` at [1] is ['en', 3]: expected text"),
-    (FilterConfig, {"languages": ["english"]}, "`languages`: 'english' is not a language code: use en"),
+    (FilterConfig, {"languages": ["english"]}, "`languages`: 'english' is not a language code. Use en"),
     (ChoiceConfig, {"seed": "x" * 99}, "`seed` is 'xxxx"),
     (ChoiceConfig, {"seed": 1 << 70}, "`seed` is 1180591620717411303424: expected an integer <="),
     (ChoiceConfig, {"max_words": "1__0"}, "`max_words` 1__0: write a number over 0"),

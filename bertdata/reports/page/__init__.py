@@ -78,7 +78,7 @@ def write_beside(root: Path, manifest: Manifest) -> None:
     except StorageError:
         raise
     except Exception as error:
-        problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The dataset is complete."
+        problem = f"This report could not be made ({type(error).__name__}: {error}). Please report it. The dataset is complete."
         page = render(_PAGE, title=_TITLES[manifest.kind], note=problem)
     write_text(root / REPORT, page)
 

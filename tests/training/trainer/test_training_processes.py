@@ -217,7 +217,7 @@ def test_command(write: Write, tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("steps = 10", "steps = 12"))
     assert f'from_pretrained("{tmp_path}/run/checkpoint-12")' in run().stdout  # a finished run takes more steps
     path.write_text(path.read_text().replace("steps = 12", "steps = 11"))
-    assert "what differs: phases.0.steps: 12 then, 11 now: use the old ones" in run(code=5).stderr
+    assert "(phases.0.steps: 12 then, 11 now): use the old ones" in run(code=5).stderr
     path.write_text("batches = 3\n" + path.read_text())
     assert "unknown key batches" in run(code=2).stderr
 
