@@ -70,7 +70,7 @@ FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
     "truncated.tar.gz": (TAR[:-30], 0, {"truncated": 1}),
     "truncated.ndjson.gz": (gzip.compress(b"".join(LINES))[:-20], 30, {"truncated": 1}),
     "flipped.tar.gz": (TAR[:-6] + bytes([TAR[-6] ^ 1]) + TAR[-5:], 40, {"damaged": 1}),
-    "others.ndjson": (OTHERS, 1, {"malformed-json": 10, "bad-utf-8": 1, "too-large": 1, "extraction-failed": 1}),
+    "others.ndjson": (OTHERS, 1, {"malformed-json": 11, "too-large": 1, "extraction-failed": 1}),
     "en.html": (HEAD.format(host="en.wikipedia.org", namespace=0).encode(), 1, {}),
     "unknown.html": (b"<html><body><p>Tea is hot.</p></body></html>", 0, {"no-id": 1}),
     "address.html": (HEAD.format(host="[en.wikipedia.org", namespace=0).encode(), 0, {"no-id": 1}),
@@ -141,28 +141,31 @@ def test_a_large_archive_is_unpacked_into_pieces(build: Build, tmp_path: Path, m
     again = build("build-corpus", tmp_path / "again", "--wikipedia-html", path)
     assert digests(again) == digests(pieces)
 
-    starts = [start for start, _ in rendered.split(str(path), len(TAR), 1 << 20)]
-    rendered.unpack(str(path), starts, tmp_path / "work", 1 << 20)
-    (directory,) = (tmp_path / "work").iterdir()
-    assert b"".join(file.read_bytes() for file in sorted(directory.iterdir())) == b"".join(LINES)
-    monkeypatch.setattr(rendered, "_tar_lines", None)
-    rendered.unpack(str(path), starts, tmp_path / "work", 1 << 20)  # finished: nothing is read
+    rendered.unpack(str(path), tmp_path / "work")
+    monkeypatch.setattr(rendered, "each_tar_member", None)
+    rendered.unpack(str(path), tmp_path / "work")  # finished: nothing is read
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1 << 20}))
     with pytest.raises(Exception, match="takes about 1 GB to unpack beside the output, but the disk has 0 GB free"):
-        rendered.unpack(str(path), starts, tmp_path / "other", 1 << 20)
+        rendered.unpack(str(path), tmp_path / "other")
+    assert not [*(tmp_path / "other").iterdir()]
 
 
-def test_a_damaged_archive_in_pieces_is_a_reject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", [0, 400])
+def test_pieces_of_an_archive_have_each_line_once(missing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One reject says that the archive is truncated, another that its last page is."""
     path = tmp_path / "pages.json.tar.gz"
-    path.write_bytes(TAR[:-30])
+    path.write_bytes(TAR[: len(TAR) - missing])
     monkeypatch.setattr(rendered, "MAX_TAR_BYTES", 100)
-    monkeypatch.setattr(rendered, "PIECE_BYTES", 4000)
-    ranges = rendered.split(str(path), path.stat().st_size, 1 << 20)
-    rendered.unpack(str(path), [start for start, _ in ranges], tmp_path / "work", 1 << 20)
-    found = [
-        page
-        for start, end in ranges
-        for page in rendered.read_pages(FileRange(path.name, str(path), start, end), 1 << 20, tmp_path / "work")
-    ]
-    rejects = [one for one in found if isinstance(one, Reject)]
-    assert [reject.reason for reject in rejects] == ["truncated"] and 0 < len(found) <= 41
+    for piece_bytes in (10, 500, 4000, 1 << 20):
+        monkeypatch.setattr(rendered, "PIECE_BYTES", piece_bytes)
+        ranges = rendered.split(str(path), path.stat().st_size, 1 << 20)
+        rendered.unpack(str(path), tmp_path / "work")
+        found = [
+            page
+            for start, end in ranges
+            for page in rendered.read_pages(FileRange(path.name, str(path), start, end), 1 << 20, tmp_path / "work")
+        ]
+        rejects = {reject.reason for reject in found if isinstance(reject, Reject)}
+        ids = [page[1].id for page in found if not isinstance(page, Reject)]
+        assert ids == [f"enwiki:{number}" for number in range(len(ids))]
+        assert (rejects, len(ids)) == (set(), 40) if not missing else "truncated" in rejects and len(ids) < 40

@@ -33,7 +33,7 @@ class CorpusJob(Job):
     Attributes:
         sources: Number of tasks by source, in order. Each task writes a shard.
         samples: Where each wiki's articles are read to learn its templates. Empty to learn none.
-        archives: Large archives of rendered pages, which are unpacked first, with the starts of the ranges that their tasks read.
+        archives: Large archives of rendered pages, which are unpacked first, because tasks read pieces of them.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are not read, by kind of input and suffix.
     """
@@ -41,7 +41,7 @@ class CorpusJob(Job):
     config: CorpusConfig
     sources: dict[str, int]
     samples: dict[str, learning.Sample]
-    archives: tuple[tuple[str, tuple[int, ...]], ...]
+    archives: tuple[str, ...]
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
 
@@ -92,10 +92,9 @@ class CorpusJob(Job):
         return [*range(self.count)]
 
     @on_worker
-    def unpack(self, archive: tuple[str, tuple[int, ...]]) -> str:
-        """Unpack a large archive of rendered pages into the pieces that its tasks read."""
-        path, starts = archive
-        rendered.unpack(path, [*starts], self.roots[0] / WORK, self.config.max_page_bytes)
+    def unpack(self, path: str) -> str:
+        """Unpack a large archive of rendered pages."""
+        rendered.unpack(path, self.roots[0] / WORK)
         return path
 
     @on_worker
@@ -141,10 +140,7 @@ class CorpusJob(Job):
             yield stored(self.roots[0], "rewrite" if has_losses else "extract", number, CorpusReport)
 
 
-def _archives(tasks: Sequence[Task]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return the archives of which tasks read pieces, with the starts of all of these."""
-    starts: dict[str, list[int]] = {}
-    for part in (part for task in tasks if task.kind in PROJECTS for part in task.parts):
-        if rendered.is_rendered(part.path) and rendered.is_piece(part):
-            starts.setdefault(part.path, []).append(part.start)
-    return tuple((path, tuple(found)) for path, found in starts.items())
+def _archives(tasks: Sequence[Task]) -> tuple[str, ...]:
+    """Return the archives of which tasks read pieces."""
+    parts = (part for task in tasks if task.kind in PROJECTS for part in task.parts)
+    return tuple(dict.fromkeys(part.path for part in parts if rendered.is_rendered(part.path) and rendered.is_piece(part)))

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,23 +67,20 @@ def _read_rendered(part: FileRange, config: CorpusConfig, counts: Counter[str]) 
     for page in rendered.read_pages(part, config.max_page_bytes, Path(config.unpacked) if config.unpacked else None):
         if isinstance(page, Reject):
             yield page
-        elif str(page.namespace) not in wanted and not (page.namespace == 0 and "main" in wanted):
+            continue
+        namespace, article = page
+        if str(namespace) not in wanted and not (namespace == 0 and "main" in wanted):
             yield Drop("namespace", "")
-        elif not page.html.strip():
-            yield Drop("empty page", page.id)
+        elif not article.wikitext.strip():
+            yield Drop("empty page", article.id)
         else:
-            yield _extract_rendered(page, config, counts)
+            yield _extract_rendered(article, config, counts)
 
 
-def _extract_rendered(page: rendered.RenderedPage, config: CorpusConfig, counts: Counter[str]) -> Prose | Drop | Reject:
-    site = page.site
-    found = _guarded(lambda: read_rendered(page.html, extractor(site.language, {}, None, config)), page.id, page.where)
-    if found is None:
-        return Drop("redirect", "")
-    if isinstance(found, Reject):
-        return found
-    _count(found, counts)
-    return Prose(page.id, site.project, site.language, page.title, page.url, found.paragraphs, page.as_of, licence=WIKI_LICENCE)
+def _extract_rendered(article: Article, config: CorpusConfig, counts: Counter[str]) -> Prose | Drop | Reject:
+    read = partial(read_rendered, article.wikitext, extractor(article.language, {}, None, config))
+    found = _guarded(read, article.id, article.file)
+    return Drop("redirect", "") if found is None else _prose(found, article, counts)
 
 
 def read_articles(part: FileRange, config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
@@ -110,7 +107,10 @@ def extract(article: Article, config: CorpusConfig, counts: Counter[str]) -> Pro
         wiki = extractor(article.language, article.namespaces, _table(article, config), config)
         return wiki(article.wikitext, article.title)
 
-    found = _guarded(extraction, article.id, article.file)
+    return _prose(_guarded(extraction, article.id, article.file), article, counts)
+
+
+def _prose(found: Extraction | Reject, article: Article, counts: Counter[str]) -> Prose | Reject:
     if isinstance(found, Reject):
         return found
     _count(found, counts)
