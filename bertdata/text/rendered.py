@@ -12,7 +12,6 @@ steps of wikitext, which drop list introductions and the sentences of formulas.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections import Counter
@@ -65,7 +64,7 @@ _NO_PROSE = {
 _POEM = re.compile(r"(?:^|\s)(?:mw:Extension/)?poem(?!\S)")
 _FORMULA = re.compile(r"mw:Extension/(math|chem|ce)(?!\S)")
 _TEX = etree.XPath("string((descendant-or-self::math/@alttext | descendant::img/@alt)[1])")
-_DISPLAYSTYLE = re.compile(r"\s*\{\\(?:display|text)style\s(.*)\}\s*", re.DOTALL)
+_DISPLAYSTYLE = re.compile(r"\A\s*\{\\(?:display|text)style\s(.*)\}\s*\Z", re.DOTALL)
 _DISPLAYED = re.compile(  # a line of formulas
     rf"(?=[^{FORMULA}{HOLE}]*[{FORMULA}{HOLE}])(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}{OBJECT}\s,;.，。、])+\Z"
 )
@@ -130,22 +129,23 @@ def _flattened(root: Any, extractor: Extractor, formulas: Formulas) -> str:
                 items, begin = node, len(parts)
             elif poem is None and tag in _BLOCKS and (_POEM.search(types) or _POEM.search(node.get("class", ""))):
                 poem = node
-            parts += _END if tag == "br" and poem is not None else _STARTS.get(tag, ""), _escaped(node.text)
+            parts += _END if tag == "br" and poem is not None else _STARTS.get(tag, ""), (node.text or "").translate(_ESCAPES)
             continue
         if node is items:
             text, items = "".join(parts[begin:]), None
             parts[begin:] = (_BREAK, text, _BREAK) if _DISPLAYED.match(text) else (_ITEM,)
         elif node is poem:
             poem = None
-        parts += _ENDS.get(tag, ""), _escaped(node.tail)
+        parts += _ENDS.get(tag, ""), (node.tail or "").translate(_ESCAPES)
     return "".join(parts)
 
 
 def _replacement(node: Any, types: str, extractor: Extractor, formulas: Formulas) -> str | None:
     """Return the text or mark that replaces an element, or None for one whose content may be prose."""
     tag = node.tag
-    if "mw:LanguageVariant" in types:
-        return "" if tag == "meta" else _variant(node.get("data-mw-variant", ""), extractor)
+    if "mw:LanguageVariant" in types:  # the words are in an attribute, as HTML
+        word = choose_word(json.loads(node.get("data-mw-variant", "{}")), extractor.language, extractor.variant)
+        return "" if tag == "meta" else "".join(_parsed(f"<p>{word}").itertext()).translate(_ESCAPES)
     if tag == "math" or _FORMULA.search(types):
         return _formula(node, types, formulas)
     values = ((pattern, node.get(name)) for name, pattern in _NO_PROSE.items())
@@ -157,26 +157,9 @@ def _replacement(node: Any, types: str, extractor: Extractor, formulas: Formulas
     return _SKIP if mark else "" if "mw:Extension/ref" in types else OBJECT  # a gallery is not a list
 
 
-def _variant(attribute: str, extractor: Extractor) -> str:
-    """Return the words of ``-{…}-``, which Parsoid leaves in an attribute, as JSON of HTML."""
-    with contextlib.suppress(ValueError):
-        if isinstance(found := json.loads(attribute), dict):
-            word = choose_word(found, extractor.language, extractor.variant)
-            return _escaped("".join(_parsed(word).itertext()) if "<" in word or "&" in word else word)
-    return ""
-
-
 def _formula(node: Any, types: str, formulas: Formulas) -> str:
     """Return a formula as text. Its TeX is in an attribute of its hidden MathML or its picture, and in `data-mw`."""
     found, shown = _FORMULA.search(types), _TEX(node)
-    name = found[1] if found else "math"
-    if name != "math" or not shown:
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            shown = str(json.loads(node.get("data-mw", ""))["body"]["extsrc"])
-    style = _DISPLAYSTYLE.fullmatch(shown)
-    return formulas.tag(name, style[1] if style else shown)
-
-
-def _escaped(text: str | None) -> str:
-    """Return text in which the last step finds no markup."""
-    return text.translate(_ESCAPES) if text else ""
+    if not shown or (found and found[1] != "math"):
+        shown = json.loads(node.get("data-mw") or "{}").get("body", {}).get("extsrc", shown)
+    return formulas.tag(found[1] if found else "math", _DISPLAYSTYLE.sub(r"\1", shown))
