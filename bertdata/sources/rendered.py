@@ -13,10 +13,9 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from lxml import etree
@@ -26,16 +25,13 @@ from ..errors import StorageError
 from ..records import Article, FileRange, Reject
 from ..storage.files import open_file, replacing_directory, size
 from .archives import each_tar_member
-from .dumps import Site
-from .dumps import as_of as date_of
+from .dumps import Site, as_of
 from .lines import read_lines, skip_line, split_lines
 from .packed import PACKED, BrokenFile, lines_of
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
 RATIO = 10  # unpacked bytes per byte of a .tar.gz, at most; usual ones have 5 to 8, and their last pieces are empty
-_SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
-_HEAD_BYTES = 1 << 14  # of a page of the REST API that names its wiki
 _TAR = re.compile(r"\.(?:tar(?:\.\w+)?|tgz)\Z", re.IGNORECASE)
 _HTML = (".html", ".htm")  # pages of the REST API
 _HOST = re.compile(rf"(?:https?:)?//([a-z0-9-]{{1,40}})\.(?:m\.)?({'|'.join(PROJECTS)})\.org(?:[:/]|\Z)")
@@ -95,12 +91,12 @@ def unpack(path: str, directory: Path) -> None:
     if (done := _unpacked(directory, path)).exists():
         return
     with replacing_directory(done) as temporary, open(temporary / _LINES, "wb") as file:
-        needed, free = size(path) * RATIO + _SPARE_BYTES, shutil.disk_usage(temporary).free
+        needed, free = (size(path) * RATIO >> 30) + 1, shutil.disk_usage(temporary).free >> 30  # GB
         if free < needed:
-            problem = f"{path} takes about {needed >> 30} GB to unpack beside the output, but the disk has {free >> 30} GB free"
+            problem = f"{path} takes about {needed} GB to unpack beside the output, but the disk has {free} GB free"
             raise StorageError(f"{problem}. Free some space, or use an output on another disk")
 
-        def write(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Reject]:
+        def write(archive: Any, info: Any) -> Iterator[Reject]:
             file.write(b"\n")
             if info.isreg() and (member := archive.extractfile(info)):
                 shutil.copyfileobj(member, file)
@@ -136,7 +132,7 @@ def read_pages(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator
 def _lines(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[tuple[int, bytes | None] | Reject]:
     """Yield the lines of a file range with their places, None for too long ones, and a reject where damage ends the file."""
 
-    def of_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | None]]:
+    def of_member(archive: Any, info: Any) -> Iterator[tuple[int, bytes | None]]:
         if info.isreg() and (member := archive.extractfile(info)):
             yield from ((info.offset_data + at, line) for at, line in read_lines(member, None, max_bytes))
 
@@ -161,7 +157,7 @@ def _lines(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[tup
 
 def _from_head(html: bytes) -> _Page:
     """Return a page of the REST API, whose head names its wiki, number and revision. Raise ValueError if it does not."""
-    head = etree.HTML(html[:_HEAD_BYTES] + b"<p>", etree.HTMLParser(encoding="utf-8"))  # never empty, which is an error
+    head = etree.HTML(html[: 1 << 14] + b"<p>", etree.HTMLParser(encoding="utf-8"))  # never empty, which is an error
     found = {
         tag.get("property") or tag.get("rel") or tag.tag: tag.get("content") or tag.get("href") or tag.text or ""
         for tag in head.iter("base", "meta", "link", "title")
@@ -169,28 +165,22 @@ def _from_head(html: bytes) -> _Page:
     host, number = _HOST.match(found.get("dc:isVersionOf") or found.get("base") or ""), found.get("mw:pageId", "")
     if host is None or not number.isdecimal():
         raise ValueError("its head does not name a wiki and the number of the page, as pages of the REST API do")
-    return _Page(
-        found.get("title", "").strip(),
-        int(number),
-        f"https://{host[1]}.{host[2]}.org/wiki/",
-        _Part(host[1].replace("-", "_") + host[2].replace("wikipedia", "wiki")),
-        _Part(host[1]),
-        _Part(found.get("mw:pageNamespace", "")),
-        _Part(head.get("about", "").rpartition("/")[2]),
-        _Part(html=html.decode("utf-8", "replace")),
-        found.get("dc:modified"),
-    )
+    title, url, language = found.get("title", "").strip(), f"https://{host[1]}.{host[2]}.org/wiki/", _Part(host[1])
+    wiki = _Part(host[1].replace("-", "_") + host[2].replace("wikipedia", "wiki"))
+    namespace, version = _Part(found.get("mw:pageNamespace", "")), _Part(head.get("about", "").rpartition("/")[2])
+    body, modified = _Part(html=html.decode("utf-8", "replace")), found.get("dc:modified")
+    return _Page(title, int(number), url, wiki, language, namespace, version, body, modified)
 
 
 def _article(page: _Page, name: str, where: str) -> tuple[int, Article]:
     """Return the number of a page's namespace, and the page."""
-    parts = (page.is_part_of, page.in_language, page.namespace, page.version)
-    dbname, language, namespace, revision = (str(part.identifier) if part else "" for part in parts)
-    if not _DBNAME.fullmatch(dbname):
+    parts = (page.is_part_of, page.in_language, page.namespace, page.version, page.article_body)
+    wiki, language, namespace, version, body = (part or _Part() for part in parts)
+    if not _DBNAME.fullmatch(dbname := str(wiki.identifier)):
         raise ValueError(f"{dbname[:64]!r} is not the name of a wiki")
     project = next((project for project in PROJECTS if dbname.endswith(project)), PROJECTS[0])
-    site = Site(dbname, language, page.url[: page.url.rfind("/") + 1], {}, project)
+    site = Site(dbname, str(language.identifier), page.url[: page.url.rfind("/") + 1], {}, project)
     # Of a page that a dump repeats, the newest copy stays, so the time of its revision comes before the date of the dump.
-    as_of = date_of("", (page.date_modified or "")[:19] + "Z") or date_of(name, "")
-    html, url = page.article_body.html if page.article_body else "", site.url(page.name, revision)
-    return int(namespace or 0), Article(f"{dbname}:{page.identifier}", language, page.name, url, html, {}, where, as_of, project)
+    revised = as_of("", (page.date_modified or "")[:19] + "Z") or as_of(name, "")
+    id, url = f"{dbname}:{page.identifier}", site.url(page.name, str(version.identifier))
+    return int(namespace.identifier or 0), Article(id, site.language, page.name, url, body.html, {}, where, revised, project)

@@ -118,36 +118,37 @@ def _flattened(root: Any, extractor: Extractor, formulas: Formulas) -> str:
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, node in walker:
         tag = node.tag
-        if event == "start":
-            types = node.get("typeof", "")
-            if (text := _replacement(node, types, extractor, formulas)) is not None:
-                parts.append(text)
-                walker.skip_subtree()
-                node.tag = "dropped"  # so that its end has no mark
-                continue
+        if event == "end":
+            if node is items:
+                text, items = "".join(parts[begin:]), None
+                parts[begin:] = (_BREAK, text, _BREAK) if _DISPLAYED.match(text) else (_ITEM,)
+            elif node is poem:
+                poem = None
+            parts += _ENDS.get(tag, ""), (node.tail or "").translate(_ESCAPES)
+        elif (found := _replacement(node, extractor, formulas)) is not None:
+            parts.append(found)
+            walker.skip_subtree()
+            node.tag = "dropped"  # so that its end has no mark
+        else:
             if tag == "dl" and items is None:
                 items, begin = node, len(parts)
-            elif poem is None and tag in _BLOCKS and (_POEM.search(types) or _POEM.search(node.get("class", ""))):
+            elif poem is None and tag in _BLOCKS and _POEM.search(f"{node.get('typeof')} {node.get('class')}"):
                 poem = node
             parts += _END if tag == "br" and poem is not None else _STARTS.get(tag, ""), (node.text or "").translate(_ESCAPES)
-            continue
-        if node is items:
-            text, items = "".join(parts[begin:]), None
-            parts[begin:] = (_BREAK, text, _BREAK) if _DISPLAYED.match(text) else (_ITEM,)
-        elif node is poem:
-            poem = None
-        parts += _ENDS.get(tag, ""), (node.tail or "").translate(_ESCAPES)
     return "".join(parts)
 
 
-def _replacement(node: Any, types: str, extractor: Extractor, formulas: Formulas) -> str | None:
+def _replacement(node: Any, extractor: Extractor, formulas: Formulas) -> str | None:
     """Return the text or mark that replaces an element, or None for one whose content may be prose."""
-    tag = node.tag
+    tag, types = node.tag, node.get("typeof", "")
     if "mw:LanguageVariant" in types:  # the words are in an attribute, as HTML
         word = choose_word(json.loads(node.get("data-mw-variant", "{}")), extractor.language, extractor.variant)
         return "" if tag == "meta" else "".join(_parsed(f"<p>{word}").itertext()).translate(_ESCAPES)
-    if tag == "math" or _FORMULA.search(types):
-        return _formula(node, types, formulas)
+    if (formula := _FORMULA.search(types)) or tag == "math":  # its TeX is in its hidden MathML, its picture, and `data-mw`
+        name, shown = formula[1] if formula else "math", _TEX(node)
+        if name != "math" or not shown:
+            shown = json.loads(node.get("data-mw") or "{}").get("body", {}).get("extsrc", shown)
+        return formulas.tag(name, _DISPLAYSTYLE.sub(r"\1", shown))
     values = ((pattern, node.get(name)) for name, pattern in _NO_PROSE.items())
     if tag not in _DROPPED and not any(value is not None and pattern.search(value) for pattern, value in values):
         return None
@@ -155,11 +156,3 @@ def _replacement(node: Any, types: str, extractor: Extractor, formulas: Formulas
     if "mw:Extension/" not in types:
         return mark
     return _SKIP if mark else "" if "mw:Extension/ref" in types else OBJECT  # a gallery is not a list
-
-
-def _formula(node: Any, types: str, formulas: Formulas) -> str:
-    """Return a formula as text. Its TeX is in an attribute of its hidden MathML or its picture, and in `data-mw`."""
-    found, shown = _FORMULA.search(types), _TEX(node)
-    if not shown or (found and found[1] != "math"):
-        shown = json.loads(node.get("data-mw") or "{}").get("body", {}).get("extsrc", shown)
-    return formulas.tag(found[1] if found else "math", _DISPLAYSTYLE.sub(r"\1", shown))
