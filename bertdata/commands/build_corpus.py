@@ -122,7 +122,8 @@ def _plan(directory: Path, paths: Mapping[str, tuple[str, ...]], settings: Corpu
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
     sizes, unread = [entry.bytes for entry in cut.inputs], sum(sum(suffixes.values()) for suffixes in ignored.values())
     suffixes = list(dict.fromkeys(suffix for counts in ignored.values() for suffix in counts))
-    left_out = f"; {count(unread, 'file')} ignored ({few(suffixes, 3)})" if unread else ""
+    dumps = "; use `wikipedia` for dumps" if any(suffix.startswith(".xml") for suffix in suffixes) else ""
+    left_out = f"; {count(unread, 'file')} ignored ({few(suffixes, 3)}{dumps})" if unread else ""
     choice, names = settings.choice, [(entry.source, entry.name, entry.bytes) for entry in cut.inputs]
     is_limit = bool(settings.max_documents or choice.mix.strip() or choice.sample_documents or choice.word_limits)
     return Plan(
@@ -216,7 +217,7 @@ def _files(paths_by_kind: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, list
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for kind, path in ((kind, path) for kind, paths in unread.items() for path in paths - read):
         if not re.search(r"\.pyc?$|sums?(?:\.txt)?$|-multistream-index[^/]*$", path):
-            suffix = re.search(r"(?<=[^/])\.[a-z]\w{0,11}$", path.lower())
+            suffix = re.search(r"(?<=[^/])(\.xml)?\.[a-z]\w{0,11}$", path.lower())
             counts[kind][suffix[0] if suffix else "no suffix"] += 1
     return files, {kind: dict(sorted(suffixes.items())) for kind, suffixes in counts.items()}
 

@@ -46,8 +46,10 @@ def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
 def test_a_plan_of_many_files_lists_the_first_ones(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"{number:03}.txt").write_text("A kettle sings.\n")
+    (tmp_path / "wiki.xml.bz2").touch()
     lines = call("build-corpus", "--books", tmp_path, "--output", tmp_path / "out", "--dry-run").out.splitlines()
     assert sum(line.startswith("  books ") for line in lines) == 8 and "  and 22 more files, 352 B" in lines
+    assert "1 file ignored (.xml.bz2; use --wikipedia for dumps)" in lines[0]
 
 
 def test_quiet_prints_errors_only(text: Path, tmp_path: Path) -> None:
