@@ -35,8 +35,6 @@ RATIO = 10  # unpacked bytes per byte of a .tar.gz, at most; usual ones have 5 t
 _TAR = re.compile(r"\.(?:tar(?:\.\w+)?|tgz)\Z", re.IGNORECASE)
 _HTML = (".html", ".htm")  # pages of the REST API
 _HOST = re.compile(rf"(?:https?:)?//([a-z0-9-]{{1,40}})\.(?:m\.)?({'|'.join(PROJECTS)})\.org(?:[:/]|\Z)")
-_LINES, _DAMAGE = "pages.ndjson", "damage.json"  # of an unpacked tar file
-_DBNAME = re.compile("[A-Za-z0-9_.-]{1,64}")
 
 
 class _Part(msgspec.Struct):
@@ -90,7 +88,7 @@ def unpack(path: str, directory: Path) -> None:
     """
     if (done := _unpacked(directory, path)).exists():
         return
-    with replacing_directory(done) as temporary, open(temporary / _LINES, "wb") as file:
+    with replacing_directory(done) as temporary, open(temporary / "pages.ndjson", "wb") as file:
         needed, free = (size(path) * RATIO >> 30) + 1, shutil.disk_usage(temporary).free >> 30  # GB
         if free < needed:
             problem = f"{path} takes about {needed} GB to unpack beside the output, but the disk has {free} GB free"
@@ -103,7 +101,7 @@ def unpack(path: str, directory: Path) -> None:
             return iter(())
 
         damage = [*each_tar_member(FileRange(Path(path).name, path, 0, size(path)), PROJECTS[0], write)]
-        (temporary / _DAMAGE).write_bytes(msgspec.json.encode(damage))
+        (temporary / "damage.json").write_bytes(msgspec.json.encode(damage))
 
 
 def _unpacked(directory: Path, path: str) -> Path:
@@ -141,8 +139,8 @@ def _lines(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[tup
             yield 0, file.read(max_bytes + 1)
     elif pieces and is_piece(part):  # the lines after the line ends in a range `RATIO` times that of the tar file
         if part.start == 0:
-            yield from msgspec.json.decode((_unpacked(pieces, part.path) / _DAMAGE).read_bytes(), type=list[Reject])
-        with open(_unpacked(pieces, part.path) / _LINES, "rb") as file:
+            yield from msgspec.json.decode((_unpacked(pieces, part.path) / "damage.json").read_bytes(), type=list[Reject])
+        with open(_unpacked(pieces, part.path) / "pages.ndjson", "rb") as file:
             begin = file.seek(part.start * RATIO) + skip_line(file)
             length = part.end * RATIO + 1 - begin if part.end < size(part.path) else None
             yield from ((begin + at, line) for at, line in read_lines(file, length, max_bytes))
@@ -176,7 +174,7 @@ def _article(page: _Page, name: str, where: str) -> tuple[int, Article]:
     """Return the number of a page's namespace, and the page."""
     parts = (page.is_part_of, page.in_language, page.namespace, page.version, page.article_body)
     wiki, language, namespace, version, body = (part or _Part() for part in parts)
-    if not _DBNAME.fullmatch(dbname := str(wiki.identifier)):
+    if not re.fullmatch("[A-Za-z0-9_.-]{1,64}", dbname := str(wiki.identifier)):
         raise ValueError(f"{dbname[:64]!r} is not the name of a wiki")
     project = next((project for project in PROJECTS if dbname.endswith(project)), PROJECTS[0])
     site = Site(dbname, str(language.identifier), page.url[: page.url.rfind("/") + 1], {}, project)

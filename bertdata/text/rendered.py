@@ -1,9 +1,8 @@
 """Extract the paragraphs of running prose from a page that MediaWiki's Parsoid has rendered: HTML of the "Enterprise" dumps.
 
-The rule is that of wikitext: running paragraphs stay; lists, tables, headings, figures, boxes, notices, references and hidden
-text go. Elements are recognized by their meaning (`typeof`, `rel`), which all versions of Parsoid write, and boxes of templates
-by the classes that wikis give them. The page becomes text with a mark wherever a line ends, and its lines pass through the last
-steps of wikitext, which drop list introductions and the sentences of formulas.
+The rule is that of wikitext. Elements are recognized by their meaning (`typeof`), which all versions of Parsoid write, and boxes
+of templates by the classes that wikis give them. The page becomes text with a mark wherever a line ends. Its lines pass through
+the last steps of wikitext, which drop list introductions and the sentences of formulas.
 
     >>> html = '<p><b>Rome</b><sup typeof="mw:Extension/ref">[1]</sup> is a city.</p><ul><li>Italy</li></ul>'
     >>> read_rendered(html, Extractor(language="en")).paragraphs
@@ -59,7 +58,6 @@ _NO_PROSE = {
     ),
     "style": re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE),
     "role": re.compile(r"\b(?:note|navigation)\b"),
-    "hidden": re.compile(""),
 }
 _POEM = re.compile(r"(?:^|\s)(?:mw:Extension/)?poem(?!\S)")
 _FORMULA = re.compile(r"mw:Extension/(math|chem|ce)(?!\S)")
@@ -149,8 +147,8 @@ def _replacement(node: Any, extractor: Extractor, formulas: Formulas) -> str | N
         if name != "math" or not shown:
             shown = json.loads(node.get("data-mw") or "{}").get("body", {}).get("extsrc", shown)
         return formulas.tag(name, _DISPLAYSTYLE.sub(r"\1", shown))
-    values = ((pattern, node.get(name)) for name, pattern in _NO_PROSE.items())
-    if tag not in _DROPPED and not any(value is not None and pattern.search(value) for pattern, value in values):
+    is_shown = tag not in _DROPPED and node.get("hidden") is None
+    if is_shown and not any(pattern.search(node.get(name, "")) for name, pattern in _NO_PROSE.items()):
         return None
     mark = _DROPPED.get(tag, _SKIP if tag in _BLOCKS or tag == "dl" else "")
     if "mw:Extension/" not in types:
