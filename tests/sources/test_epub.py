@@ -147,7 +147,7 @@ def test_verse_goes_unless_the_book_is_verse(tmp_path: Path) -> None:
         f'<p class=x id="y>{ONE}</p><p>{TWO}</p>',
         f"<p>{ONE}</p><!-- <p>{TWO}</p>",
         f"<p>{ONE}</p><style><p>{TWO}</p>",
-        f"<p>{ONE}</p><script>if (a < 1) write('<p>a</p>', \"<b>\");\n<p>{TWO}</p>",
+        f"<p>{ONE}</p><script>var a = 1;\n<p>{TWO}</p>",
         f"<p>{ONE}</p><![CDATA[ <p>{TWO}</p>",
         f"<P STYLE='a:b'>{ONE}</P><o:p></o:p><p>{TWO}</p><",
     ],
@@ -225,6 +225,8 @@ def test_an_initial_joins_its_word_once(body: str) -> None:
         ("<p>The letter <img alt='A'/> is <b>A</b>.</p>", "The letter is A."),
         ("<p>It was<span class='sr-only'>Page 12</span> old.</p>", "It was old."),
         ("<p>V</p><p>The mill is old.</p>", "The mill is old."),
+        ("<p>V</p><p><span class='drop'>T</span>he mill is old.</p>", "The mill is old."),
+        ("<p><i>X</i> marks the mill.</p>", "X marks the mill."),
     ],
 )
 def test_a_letter_that_is_no_initial(body: str, text: str) -> None:

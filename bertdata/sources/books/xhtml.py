@@ -1,4 +1,8 @@
-"""Turn a page of an EPUB into paragraphs: keep prose and quotations; drop headings, tables, lists, pictures and notes."""
+"""Turn a page of an EPUB into paragraphs: keep prose and quotations; drop headings, tables, lists, pictures and notes.
+
+Producers name note marks and initials as they like, so their form counts. In ``<p>It was.<sup><a href="#n1">1</a></sup></p>``,
+"1" is a mark, because it is a number behind a stop and raised. A paragraph at the place "n1" that begins with a number is a note.
+"""
 
 from __future__ import annotations
 
@@ -11,68 +15,65 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from ..lines import CJK, drop_controls, fold_case, join_lines, one_line
-from .headings import words
-from .marks import Initial, Notes, find_initial, is_hidden, is_note_mark, join_initial
+from .headings import TABLES, words
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_HEADINGS = _words("h1 h2 h3 h4 h5 h6 title subtitle chapter-title chaptertitle")
-_LISTS = _words("table ul ol dl h1 h2 h3 h4 h5 h6")
-_CONTAINERS = _LISTS | _words(
-    "div section article blockquote pre header footer main address center fieldset details summary figure nav aside svg"
-)
-_BLOCKS = _CONTAINERS - _words("nav aside svg") | _words("html body p hr li dd dt td th tr")
-_DROPPED = _LISTS | _words(
-    "head figcaption nav hgroup svg math audio video object form select button template noscript rt rp aside"
-)
-# Values of epub:type, role and the guide's types for pages and sections, and classes for parts of a page.
-SKIPPED_PAGES = _words(
-    "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
-    "endnotes rearnotes footnotes notes errata glossary"
-)
-_AMBIGUOUS = _words(  # authors also use these classes for chapters and for the page as a whole
-    "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
-)
-_SKIPPED_SECTIONS = SKIPPED_PAGES | _AMBIGUOUS
-_NO_PROSE = _words("pagebreak pagenum pageno pg-boilerplate pgheader transnote tnote noteref fnanchor")
-_NOTE_CLASS = re.compile(
-    r"(?<!\S)(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d]\S*|text|body|para|link|anchor|call|mark|ref\S*)?(?!\S)"
-)
-_VERSE = _words("pre poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
-_NOTES_HEADING = re.compile(  # after `fold_case`
-    rf"[\W\d]{{0,9}}(?:{words('note_headings')})(?: zum .{{1,40}}| zu .{{1,40}}| \d{{1,3}})?[\W\d]{{0,9}}"
-)
+_NAMES = {kind: frozenset(names) for kind, names in TABLES["epub"].items()}
+_BLOCKS, SECTIONS = _NAMES["blocks"], _NAMES["sections"]
+_NOTE_CLASS = re.compile(r"(?<!\S)(?:(?:_id|mso)?(?:foot|end|rear)[-_]?note|noteref|fnanchor)")
+_NOTE_NAME = re.compile(words("note_names"))
+_NOTES_HEADING = re.compile(rf"[\W\d]{{0,9}}(?:{words('note_headings')})(?: (?:zum?|\d{{1,3}}).{{0,40}})?[\W\d]{{0,9}}")
+_MARK = re.compile(rf"(?i)[\[({{［（〔]?\s?(?:{words('note_marks')})\s?[\])}}］）〕]?\.?")
+_LETTER_MARK = re.compile(r"[\[(]?(?:[a-zA-Z]|[ivxlc]{1,6})[\])]?")
+_NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")  # the beginning of a note
 _ARROW = re.compile(r"\W{0,3}[↩↑⇑⤴←^▲△]\W{0,3}")  # of a link from a note to its mark
-_NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")
-_NEAR_MARK = re.compile(r"\s{0,9}\[\s?\0+\s?\]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])")  # brackets and space around it
+RAISED = re.compile(rf"(?<![\w-])(?:{words('raised')})(?![\w-])|vertical-align:\s?(?:super|text-top|[1-9])")
+_NO_MARK_AFTER = re.compile(  # an abbreviation, a sign, a bracket of its own, or a number with an exponent
+    rf"(?i:\b(?:{words('before_numbers')})\.)\s?$|[–—/=×-]$|\s\($|(?:(?<!\d{{3}})\d|(?<![^\W_])(?:[A-Za-zα-ω]|{words('units')}))$"
+)
+_NEAR_MARK = re.compile(r"\s{0,9}[\[{]\s?\0+\s?[\]}]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])|(?<=\0)\s?[,;–-]\s?(?=\0)")
 _BEHIND_STOP = re.compile(r"(?<=[.!?…])\0+(?=[^\W\d_])")
 _RAISED_DIGITS = re.compile(r"(?<=[.,;:!?…”’»\"])[¹²³⁰⁴-⁹]{1,3}(?!\w)")
+_LETTER, _CAPITAL = re.compile(r"[\"“„«‘¿¡]?[^\W\d_]"), words("initials")
+_ALT = re.compile(rf"(?i)(?:.{{0,40}}\b(?:{_CAPITAL})\W{{1,3}})?\[?({_LETTER.pattern})\W{{0,3}}(?:(?:{_CAPITAL})\b.{{0,40}})?")
+# Within a text: a note mark; an initial; an initial that is a picture, hidden or in a box of its own.
+_MARKED, _SURE, _UNSURE = "\0", "\x0e", "\x0f"
+_INITIAL = re.compile(rf"([^{_SURE}{_UNSURE}]*)([{_SURE}{_UNSURE}])(\w)(?:\s*[{_SURE}{_UNSURE}]\3)*(\s*)")
+_HIDDEN = re.compile(words("hidden"))
+_ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskаеийоуюя")
 _CJK = re.compile(f"[{CJK}]")
-_MAX_LIST_LEVEL = 20  # of nested elements, because a list of links is searched as a whole
 _MIN_LINKS = 3  # of a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
-_MAX_INLINE_TAGS, _MAX_INLINE_CHARACTERS = 6, 60  # of a note mark, an initial or hidden text
-_MAX_HEADING_CHARACTERS = 200
-# A comment or code; without an end, it must not hide the rest of the page.
-_OPAQUE = re.compile(
-    r"<(?:(!--)|(?:script|style)\b[^<>]*(?<!/)>)(.*?)(?:(?(1)-->|</(?:script|style)\s*>)|(\Z))", re.IGNORECASE | re.DOTALL
-)
-_CODE = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|[^<]|<(?![A-Za-z/!]))*""")  # up to the next tag that is not quoted
-# A tag whose last quotation mark is missing, which would hide the rest of the page.
-_UNQUOTED = re.compile(r"""<([A-Za-z][^\s<>/]*)(?![^<>"']*(?:(?:"[^"<]*"|'[^'<]*')[^<>"']*)*>)[^<>]*>""")
-_BODY, _NO_TAG = re.compile("<body", re.IGNORECASE), re.compile(r"</(?:body|html)[^<>]*>|<!\[CDATA\[|\]\]>", re.IGNORECASE)
+_MAX_NAME_CHARACTERS, _MAX_HEADING_CHARACTERS = 200, 200  # of an inline element; of a heading for notes
 _TAG = re.compile(r"<(/?)([A-Za-z]\w*)(?![^<>]*/>)")
+_NO_TAG = re.compile(r"</(?:body|html)[^<>]*>|<!\[CDATA\[|\]\]>", re.IGNORECASE)
+_UNQUOTED = re.compile(r'="[^"<>]*>(?=[^"<]*<)')  # a value without its last quotation mark, which would hide the rest of the page
+_OPAQUE = (("<!--", "-->"), ("<script", "</script"), ("<style", "</style"))
 
 
 class Passage(NamedTuple):
-    """A paragraph, or the lines of a stanza if `verse`."""
+    """A paragraph, or the lines of a stanza if `verse`; `is_note` while its page is read."""
 
     lines: list[str]
     verse: bool
+    is_note: bool = False
+
+
+class Notes(NamedTuple):
+    """What is known about the notes of a book: places of their marks, places that these lead to, and classes of raised text."""
+
+    marks: set[str]
+    targets: set[str]
+    raised: set[str]
+
+
+class _Element(NamedTuple):
+    """What the open elements say about the text in them."""
+
+    names: str = ""  # tags, classes, types, styles and ids of the inline elements
+    link: str = ""  # the place in the book that they lead to
+    is_note: bool = False
+    is_verse: bool = False
 
 
 def parse(markup: str) -> Any:
@@ -80,14 +81,14 @@ def parse(markup: str) -> Any:
 
     Entities that the file defines are not expanded, and nothing that it refers to is read.
     """
-    markup = _OPAQUE.sub(
-        lambda part: "" if part[3] is None else part[2] if part[1] else _CODE.sub("", part[2], count=1), drop_controls(markup)
-    )
-    body = _BODY.search(markup)
-    markup = _UNQUOTED.sub(r"<\1>", _NO_TAG.sub("", markup[body.start() :] if body else f"<body>{markup}"))
+    markup = "<html>" + _UNQUOTED.sub(">", _NO_TAG.sub("", drop_controls(markup)))
+    for start, end in _OPAQUE:  # without an end, it would hide the rest of the page
+        at = markup.rfind(start)
+        if at >= 0 and end not in markup[at:]:
+            markup = f"{markup[:at]}<{markup[at + 1 :].partition('<')[2]}"
     # If an end is missing, it is not known what the elements with this name contain.
     tags = Counter((name.lower(), is_end) for is_end, name in _TAG.findall(markup))
-    if unclosed := [name for name in _CONTAINERS if tags[name, ""] > tags[name, "/"]]:
+    if unclosed := [name for name in _NAMES["containers"] if tags[name, ""] > tags[name, "/"]]:
         markup = re.sub(rf"(?i:</?(?:{'|'.join(unclosed)})\b[^<>]*>)", "<p>", markup)
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True)
     root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
@@ -107,118 +108,137 @@ class Page:
 
     def __init__(self, root: Any, notes: Notes) -> None:
         self._root, self._notes = root, notes
-        self._text: list[str] = []  # of the paragraph
-        self._is_begun = self._is_note = self._may_be_note = False  # whether the paragraph has a word; and a note has a number
-        self._initial: Initial | None = None  # before the text
-        self._ids = set[str | None]()  # places in the book that name the text that follows
-        self._level, self._section, self._dropped_notes = "", 0, 0  # tag of a heading for notes, first paragraph, notes under it
-        self._verse = [False]  # whether each open element is verse
+        self._runs: list[tuple[str, _Element, set[str]]] = []  # of the paragraph: texts, each with the places before it
+        self._ids = set[str]()  # of the places before the next run
+        self._carried = ""  # an initial in a box of its own
+        self._level, self._section = "", 0  # tag of a heading for notes, the first passage under it
         self.passages: list[Passage] = []
-        walker, is_skipped = etree.iterwalk(root, events=("start", "end")), False
+        walker, elements = etree.iterwalk(root, events=("start", "end")), [_Element()]
         for event, node in walker:
-            tag = node.tag if node.tag == "o:p" else node.tag.rpartition(":")[2]  # Word's "o:p" does not end a paragraph
-            if event == "start":
-                self._flush(tag)
-                if is_skipped := not self._enter(node, tag):
-                    walker.skip_subtree()
-                self._add("" if is_skipped else node.text)
+            if node.tag in _BLOCKS:
+                self._end_paragraph(node.tag, elements[-1].is_verse)
+            if event == "end":
+                elements.pop()
+                self._add(node.tail, elements[-1])
+            elif element := self._enter(node, node.tag, elements[-1]):
+                elements.append(element)
+                self._add("\v" if node.tag == "br" else node.text, element)
             else:
-                if not is_skipped:
-                    self._flush(tag)
-                    self._verse.pop()
-                is_skipped = False
-                self._add(node.tail)
+                elements.append(elements[-1])
+                walker.skip_subtree()
         self._end_section()
 
-    def _enter(self, node: Any, tag: str) -> bool:
-        """Begin an element; return False if it is skipped."""
-        if tag not in _BLOCKS and self._skip_inline(node):
-            return False
+    def _enter(self, node: Any, tag: str, outer: _Element) -> _Element | None:
+        """Begin an element; return None if it is skipped."""
         kind = f"{node.get('epub:type', '')} {node.get('role', '')}".lower().replace("doc-", "")
-        style = f"{tag} {kind} {node.get('class', '') if tag != 'body' else ''}".lower()
-        kinds, names = _words(kind), _words(style)
-        is_dropped = tag in _DROPPED or not names.isdisjoint(_NO_PROSE) or not kinds.isdisjoint(_SKIPPED_SECTIONS)
-        if is_dropped or _NOTE_CLASS.search(style) or (not names.isdisjoint(_AMBIGUOUS) and self._is_short(node)):
-            if not names.isdisjoint(_HEADINGS) and (text := one_line("".join(node.itertext()))):
+        style = f"{tag} {kind} {node.get('class', '')}".lower()
+        kinds, names = frozenset(kind.split()), frozenset(style.split())
+        is_note = _NOTE_CLASS.search(style) is not None
+        if names & _NAMES["no_prose"]:
+            return None
+        label = "".join(node.itertext()) if tag in ("svg", "object") else node.get("alt") or node.get("aria-label") or ""
+        if label and (picture := _ALT.fullmatch(label.strip())):
+            self._add(picture[1].upper(), _Element("hidden"))
+        texts = islice(node.itertext(), MAX_PROSE_CHARACTERS) if names & _NAMES["ambiguous"] else ()
+        is_short = 0 < sum(len(text.strip()) for text in texts) <= MAX_PROSE_CHARACTERS  # too little for a chapter
+        if tag in _NAMES["dropped"] or kinds & SECTIONS or (is_note and tag in _BLOCKS) or is_short:
+            if names & _NAMES["headings"] and (heading := one_line("".join(node.itertext()))):
                 is_below = "h1" <= self._level < tag <= "h6"  # a chapter in a section of notes
-                self._end_section(self._level if is_below else tag * _is_notes_heading(text))
-            return False
-        self._ids.update((node.get("id"), node.get("name")))
-        self._may_be_note |= not self._is_begun and not self._ids.isdisjoint(self._notes.targets)
-        self._verse.append(self._verse[-1] or not _VERSE.isdisjoint(names))
-        self._add("\v" if tag == "br" else "")
-        return True
+                self._end_section(self._level if is_below else tag * (_NOTES_HEADING.fullmatch(fold_case(heading)) is not None))
+            return None
+        self._ids |= (ids := {node.get("id", ""), node.get("name", "")})
+        is_verse = outer.is_verse or not _NAMES["verse"].isdisjoint(names)
+        if tag in _BLOCKS:
+            return _Element(is_verse=is_verse)
+        raised = "sup" * (not self._notes.raised.isdisjoint(names))
+        own = " ".join((style, node.get("style", ""), *ids, raised)).lower()[:_MAX_NAME_CHARACTERS]
+        link = node.get("href", "").partition("#")[2] or outer.link
+        return _Element(f"{outer.names} {own}"[-2 * _MAX_NAME_CHARACTERS :], link, outer.is_note or is_note, is_verse)
 
-    def _skip_inline(self, node: Any) -> bool:
-        """Skip an initial, a note mark or hidden text. Return False if the element is anything else."""
-        tags, after = list(islice(node.iter(), _MAX_INLINE_TAGS + 1)), node.tail or ""
-        text = "".join(node.itertext()).strip() if len(tags) <= _MAX_INLINE_TAGS and after[:1] not in ("/", "⁄") else None
-        if text is None or len(text) > _MAX_INLINE_CHARACTERS:  # or a fraction
-            return False
-        if not self._is_begun and (initial := find_initial(tags, text)):
-            if not self._initial:
-                self._initial, self._text = initial._replace(opening="".join(self._text).strip()), []
-                return True
-            if self._initial.letter[-1] == initial.letter[-1]:  # a copy of it
-                return True
-        if not text or is_hidden(tags):
-            return text != ""
-        before = "".join(self._text[-_MAX_INLINE_TAGS:])[-_MAX_INLINE_CHARACTERS:]
-        links = {tag.get("href").partition("#")[2] for tag in tags if "#" in tag.get("href", "")}
-        is_back = bool(links) and _ARROW.fullmatch(text) is not None
-        if not is_back and not is_note_mark(tags, text, before if self._is_begun else "", links, self._notes):
-            self._may_be_note |= not links.isdisjoint(self._notes.marks)
-            return False
-        if is_back or not self._is_begun:
-            self._is_note = True
-        else:
-            self._notes.marks.update(self._ids, *((tag.get("id"), tag.get("name")) for tag in tags))
-            self._notes.targets.update(links)
-        self._text.append("\0")
-        return True
-
-    def _add(self, text: str | None) -> None:
+    def _add(self, text: str | None, element: _Element) -> None:
         if text:
-            self._text.append(text)
-            if not text.isspace():
-                self._ids = set()
-                self._is_begun = self._is_begun or re.search(r"\w", text) is not None
+            self._runs.append((text, element, self._ids))
+            self._ids = set() if text.strip("[( \n") else self._ids
 
-    def _flush(self, tag: str) -> None:
-        """End a paragraph if a block with this tag begins or ends."""
-        if tag not in _BLOCKS:
+    def _end_paragraph(self, tag: str, is_verse: bool) -> None:
+        """Keep the paragraph that ends, unless it is a note."""
+        text, is_note = self._join()
+        self._runs = []
+        if not text.strip():
             return
-        text = "".join(self._text).replace("\xad", "")
-        text = text if text.isascii() else _RAISED_DIGITS.sub("\0", text)
-        if "\0" in text:
-            text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace("\0", "")
-        is_note = self._is_note or (self._may_be_note and _NUMBERED.match(text.lstrip()) is not None)
-        self._text, self._is_begun, self._is_note, self._may_be_note = [], False, False, False
-        letter = text.strip()
-        if not letter or (len(letter) == 1 and letter.isupper() and not self._initial):
-            initial = self._initial or (Initial(letter) if letter else None)
-            self._initial = initial and initial._replace(kind="apart")
+        letter = text.strip(f" \n{_SURE}{_UNSURE}")
+        if len(letter) == 1 and letter.isupper():
+            self._carried = f"{_UNSURE}{letter}\n"
             return
-        if self._initial:
-            text, self._initial = join_initial(self._initial, text, self._words), None
-        if not self._verse[-1] and _is_notes_heading(text):
+        text, self._carried = self._with_initial(text if _INITIAL.match(text) else self._carried + text), ""
+        if not is_verse and len(text) < _MAX_HEADING_CHARACTERS and _NOTES_HEADING.fullmatch(fold_case(one_line(text))):
             self._end_section(tag)
             return
-        if is_note:
-            self._dropped_notes += 1
-            return
-        for part in re.split(r"\v\s*\v\s*", text.replace("\n", "\v") if tag == "pre" and self._verse[-1] else text):
+        for part in re.split(r"\v\s*\v\s*", text.replace("\n", "\v") if tag == "pre" else text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
             if lines := [line for line in lines if any(map(str.isalnum, line))]:
                 # Chinese and Japanese verse is marked; dialogue has short lines.
                 is_short = len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not _CJK.search(lines[0])
-                is_verse = self._verse[-1] or is_short
-                self.passages.append(Passage(lines if is_verse else [join_lines(lines)], is_verse))
+                verse = lines if is_verse or is_short else []
+                self.passages.append(Passage(verse or [join_lines(lines)], verse != [], is_note))
 
-    def _is_short(self, node: Any) -> bool:
-        """Return True if an element contains text, but less than about 200 words or only links: too little for a chapter."""
-        size = sum(len(text.strip()) for text in islice(node.itertext(), MAX_PROSE_CHARACTERS))
-        return 0 < size <= MAX_PROSE_CHARACTERS or (len(self._verse) <= _MAX_LIST_LEVEL and is_link_list(node))
+    def _join(self) -> tuple[str, bool]:
+        """Return the text of the runs without hidden text and note marks, and whether it is a note."""
+        parts, initial = list[str](), ""
+        is_begun = is_note = may_be_note = False  # whether it has a word; whether it is a note if it begins with a number
+        for (text, element, ids), following in zip(self._runs, [*(run[0] for run in self._runs), ""][1:], strict=True):
+            shown, names, link = text.strip(), element.names, element.link
+            is_hidden = _HIDDEN.search(names) is not None
+            is_emphasis = following[:1] == " " and names.startswith((" b ", " i ", " em ", " strong "))
+            is_letter = names != "" and _LETTER.fullmatch(shown) is not None and shown[-1].isupper() and not is_emphasis
+            is_back, is_arrow = link != "" and link in self._notes.marks, link != "" and _ARROW.fullmatch(shown) is not None
+            may_be_note |= is_back or (not is_begun and not self._notes.targets.isdisjoint(ids - {""}))
+            is_note |= is_arrow or (is_back and not is_begun)
+            if not is_begun and is_letter and initial in ("", shown[-1]):
+                initial = shown[-1]
+                parts.append(shown[:-1] + (_UNSURE if is_hidden else _SURE) + initial)
+            elif is_arrow or (names and shown and self._is_mark(shown, element, "".join(parts[-4:]) * is_begun, following)):
+                is_note |= not is_begun
+                if not is_note:
+                    self._notes.marks.update(ids)
+                    self._notes.targets.add(link)
+                parts.append(_MARKED)
+            elif not is_hidden:
+                parts.append(text)
+                is_begun = is_begun or any(map(str.isalnum, text))
+        text = "".join(parts).replace("\xad", "")
+        text = text if text.isascii() else _RAISED_DIGITS.sub(_MARKED, text)
+        if _MARKED in text:
+            text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace(_MARKED, "")
+        return text, is_note or (may_be_note and _NUMBERED.match(text.lstrip()) is not None)
+
+    def _is_mark(self, text: str, element: _Element, before: str, after: str) -> bool:
+        """Return True if a run between these texts is the mark of a note. At the beginning of a paragraph, only a link is."""
+        is_letter = _LETTER_MARK.fullmatch(text) is not None
+        if element.is_note or after[:1] in ("/", "⁄") or not (is_letter or _MARK.fullmatch(text)):  # or a fraction
+            return element.is_note
+        is_raised = RAISED.search(element.names) is not None
+        is_marked = is_raised or _NOTE_NAME.search(f"{element.names} {element.link}".lower()) is not None
+        if (element.link and is_marked) or is_letter or not before:
+            return element.link != "" and is_marked
+        if not text.strip("(). ").isdigit():
+            return element.link != "" or is_marked
+        is_close = not before[-1].isspace()  # a link to a chapter or year has a space before it
+        return not _NO_MARK_AFTER.search(before) and (is_raised or (is_close and (element.link != "" or is_marked)))
+
+    def _with_initial(self, text: str) -> str:
+        """Join the letter that is marked as an initial with the rest of its word."""
+        if not (found := _INITIAL.match(text)):
+            return text
+        (opening, kind, letter, gap), rest = found.groups(), text[found.end() :]
+        word = re.split(r"[\W\d_]", rest, maxsplit=1)[0]
+        goes_on = rest[:1].islower() or rest[:1] in "’'" or (word.isupper() and len(word) > 1)
+        is_known = (letter + word).lower() in self._words
+        is_copy = word[:1] == letter and not is_known and (word[1:2].islower() or not goes_on)
+        if is_copy or (not goes_on and kind == _UNSURE):
+            return opening + rest
+        is_word = letter.lower() in _ONE_LETTER_WORDS and (gap == " " or self._words[word.lower()] > 1)
+        return opening + letter + " " * (gap != "" and not is_known and (is_word or not goes_on)) + rest
 
     @cached_property
     def _words(self) -> Counter[str]:
@@ -226,13 +246,9 @@ class Page:
         return Counter(word for text in self._root.itertext() for word in re.findall(r"[^\W\d_]+", text.lower()))
 
     def _end_section(self, level: str = "") -> None:
-        """Drop the paragraphs under a heading for notes, if half of them begin with a mark. The next section begins."""
-        if self._level:
-            notes = [_NUMBERED.match(passage.lines[0]) is not None for passage in self.passages[self._section :]]
-            if sum(notes) + self._dropped_notes >= len(notes) - sum(notes):
-                del self.passages[self._section :]
-        self._level, self._section, self._dropped_notes = level, len(self.passages), 0
-
-
-def _is_notes_heading(text: str) -> bool:
-    return len(text) < _MAX_HEADING_CHARACTERS and _NOTES_HEADING.fullmatch(fold_case(one_line(text))) is not None
+        """Drop the notes; under a heading for notes, drop all if half of them begin with a mark. The next section begins."""
+        section = self.passages[self._section :]
+        notes = [passage.is_note or _NUMBERED.match(passage.lines[0]) is not None for passage in section]
+        is_notes = self._level != "" and 2 * sum(notes) >= len(notes)
+        self.passages[self._section :] = [passage for passage in section if not is_notes and not passage.is_note]
+        self._level, self._section = level, len(self.passages)
