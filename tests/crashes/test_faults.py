@@ -121,7 +121,7 @@ SURROUNDINGS = {
     "no home and no locale": ('unset LC_ALL LC_CTYPE LANG; exec "$@"', {"HOME": "/nonexistent"}, 0, ""),
     "nobody reads the output": ('set -o pipefail; "$@" | true', {}, 0, ""),
     "no room for the messages": ('"$@" 2> /dev/full', {}, 0, ""),
-    "no room for the output": ('"$@" > /dev/full', {}, 4, "standard output: No space left on device"),
+    "no room for the output": ('"$@" > /dev/full', {}, 4, "standard output (No space left on device)"),
     "few open files": ('ulimit -n 7; exec "$@"', {}, 4, "ulimit -n 1024"),
 }
 
