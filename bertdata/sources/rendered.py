@@ -46,7 +46,7 @@ class _Page(msgspec.Struct):
     """A line of an Enterprise HTML dump."""
 
     name: str
-    identifier: Annotated[int, msgspec.Meta(ge=0)]
+    identifier: Annotated[int, msgspec.Meta(ge=0, lt=1 << 60)]
     url: str
     is_part_of: _Part  # of the wiki, the name of its database
     in_language: _Part | None = None
@@ -62,7 +62,7 @@ def is_rendered(name: str) -> bool:
 
 
 def read_site(path: str) -> Site:
-    """Return the wiki of a file's first page, or one without names if there is no page."""
+    """Return the wiki of a file's first page, or an empty one for a file without pages."""
     found = read_pages(FileRange(Path(path).name, path, 0, size(path)), 64 << 20, None)
     page = next((page for page in found if not isinstance(page, Reject)), (0, Article("", "", "", "", "", {})))[1]
     return Site(page.id.partition(":")[0], page.language, "", {}, page.project)
@@ -91,7 +91,7 @@ def unpack(path: str, directory: Path) -> None:
     with replacing_directory(done) as temporary, open(temporary / "pages.ndjson", "wb") as file:
         needed, free = (size(path) * RATIO >> 30) + 1, shutil.disk_usage(temporary).free >> 30  # GB
         if free < needed:
-            problem = f"{path} takes about {needed} GB to unpack beside the output, but the disk has {free} GB free"
+            problem = f"{path} takes about {needed} GB to unpack in the output directory, but the disk has {free} GB free"
             raise StorageError(f"{problem}. Free some space, or use an output on another disk")
 
         def write(archive: Any, info: Any) -> Iterator[Reject]:

@@ -1,7 +1,7 @@
 """Extract the paragraphs of running prose from a page that MediaWiki's Parsoid has rendered: HTML of the "Enterprise" dumps.
 
 The rule is that of wikitext. Elements are recognized by their meaning (`typeof`), which all versions of Parsoid write, and boxes
-of templates by the classes that wikis give them. The page becomes text with a mark wherever a line ends. Its lines pass through
+of templates by the classes that wikis use. The page becomes text with a mark wherever a line ends. Its lines pass through
 the last steps of wikitext, which drop list introductions and the sentences of formulas.
 
     >>> html = '<p><b>Rome</b><sup typeof="mw:Extension/ref">[1]</sup> is a city.</p><ul><li>Italy</li></ul>'

@@ -145,7 +145,7 @@ def test_a_large_archive_is_unpacked_into_pieces(build: Build, tmp_path: Path, m
     monkeypatch.setattr(rendered, "each_tar_member", None)
     rendered.unpack(str(path), tmp_path / "work")  # finished: nothing is read
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1 << 20}))
-    with pytest.raises(Exception, match="takes about 1 GB to unpack beside the output, but the disk has 0 GB free"):
+    with pytest.raises(Exception, match="takes about 1 GB to unpack in the output directory, but the disk has 0 GB free"):
         rendered.unpack(str(path), tmp_path / "other")
     assert not [*(tmp_path / "other").iterdir()]
 
