@@ -1,6 +1,6 @@
 """Read archives of texts and books, tar and zip, member by member. Nothing is written to disk, and no name or size is trusted.
 
-A zip file is cut into ranges of members. A tar file, compressed or not, is one range, read from the start.
+A zip file is read in ranges. A tar file, compressed or not, is one range, read from the start.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import IO, Any, NamedTuple, TypeVar
 from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file, size
-from .lines import or_empty, ranges_at
-from .packed import BrokenFile, check_package, open_packed
+from .lines import or_empty
+from .packed import BrokenFile, open_packed
 
 T = TypeVar("T")
 Read = Callable[[], bytes]
@@ -56,14 +56,9 @@ def is_archive(name: str) -> bool:
 
 
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
-    """Cut an archive of `length` bytes into ranges of about `target` bytes, each starting at the beginning of a member."""
-    places: list[int] = []
-    check_package(path)
-    if path.lower().endswith(".zip") and length > target:
-        with contextlib.suppress(*BROKEN_ZIP), open_file(path) as file:  # the reader of the file reports the damage
-            members = open_zip(file, _MAX_LIST_BYTES).infolist()
-            places = sorted(info.header_offset for info in members if info.header_offset < length)
-    return ranges_at(places, length, target)
+    """Cut a zip file of `length` bytes into ranges of `target` bytes. A member belongs to the range in which it begins."""
+    step = target if path.lower().endswith(".zip") else max(1, length)
+    return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
 
 def read_archive(part: FileRange, source: str, suffixes: tuple[str, ...], max_bytes: int) -> Iterator[Entry]:

@@ -5,7 +5,6 @@ Bzip2 dumps are read from any block on, and after damage; the other formats from
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import importlib
 import io
@@ -87,12 +86,6 @@ def lines_of(part: FileRange, max_bytes: int, whole: IO[bytes] | None = None) ->
             yield start + at, line
         if not is_whole and (end := file.tell()) < part.end:
             raise BrokenFile(Damage(end, part.end, "truncated-stream"), part.name)
-
-
-def check_package(path: str) -> None:
-    """Raise UsageError if the package that decompresses a file is missing, or needs too much memory. Ignore damage."""
-    with contextlib.suppress(BrokenFile):
-        open_packed(path, path).read(1)
 
 
 def _suffix(path: str) -> str:

@@ -20,7 +20,7 @@ from ..errors import did_you_mean, few
 from ..records import Drop, FileRange, Reject
 from .encodings import MARK_BROKEN, REPAIR, encoding_of
 from .lines import or_empty, split_lines
-from .packed import PACKED, BrokenFile, check_package, lines_of, open_packed
+from .packed import PACKED, BrokenFile, lines_of, open_packed
 
 _OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
@@ -116,7 +116,6 @@ def split_table(path: str, length: int, target: int, columns: Columns) -> list[t
 
         return columnar.split(path, length, target, columns)
     if name.endswith((*PACKED, *DELIMITED)):
-        check_package(path)
         return [(0, length)]
     return split_lines(path, length, target)
 
