@@ -44,14 +44,10 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
         path = to_path(pattern)
         with storage_errors(f"{option} {pattern}"):
             path = Path(os.path.abspath(path.expanduser())) if isinstance(path, Path) else path
-            is_named = path.exists() and not path.is_dir()
-            if is_named and not path.is_file():  # opening a pipe would wait for its writer
-                problem = "a pipe, socket or device can't be read twice. Pass a regular file"
-                raise UsageError(f"{option} {pattern}: {problem}", field=field)
             seen = set(_local(path) if isinstance(path, Path) else _stored(path))
-            matches = {file for file in seen if _is_read(file, tuple(suffixes), is_named=is_named)}
+            matches = {file for file in seen if _is_read(file, tuple(suffixes), is_named=seen == {str(path)})}
         if not matches:
-            problem = f"no file found. Check the path{', and quote a glob' if glob.has_magic(pattern) else ''}"
+            problem = f"no regular file found. Check the path{', and quote a glob' if glob.has_magic(pattern) else ''}"
             if seen:
                 other = next(filter(_advice, sorted(seen)), min(seen))
                 problem = f"{os.path.basename(other)} has no supported format{_advice(other)}"

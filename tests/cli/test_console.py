@@ -55,7 +55,7 @@ def test_a_plan_of_many_files_lists_the_first_ones(tmp_path: Path) -> None:
 def test_quiet_prints_errors_only(text: Path, tmp_path: Path) -> None:
     arguments = ["build-corpus", "--output", tmp_path / "out", "--workers", 1, "--quiet", "--text"]
     assert call(*arguments, text) == (0, "", "")
-    assert "no file found" in call(*arguments, tmp_path / "none").err
+    assert "no regular file found" in call(*arguments, tmp_path / "none").err
 
 
 def test_warnings_name_options(sample_corpus: Path, tmp_path: Path) -> None:

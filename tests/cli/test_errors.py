@@ -18,7 +18,7 @@ PAIRS = ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x"]
 CASES = [
     (["build-corpus"], 2, "--output"),
     (BUILD, 2, "nothing to read. Pass --wikipedia or "),
-    ([*BUILD, "--wikipedia", "{tmp}/none*.bz2"], 2, "no file found"),
+    ([*BUILD, "--wikipedia", "{tmp}/none*.bz2"], 2, "no regular file found"),
     ([*BUILD, "--wikipedia", "{tmp}/a.pdf"], 2, "has no supported format"),
     ([*BUILD, "--wikipedia", "{tmp}/a.xml"], 2, "not a MediaWiki export"),
     ([*BUILD, "--wikipedia", "{tmp}/pipe.xml"], 2, "regular file"),

@@ -250,7 +250,7 @@ def test_malformed_files_do_not_end_a_run(build: Build, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "name", "data", "error", "says"),
     [
-        ("--books", "none.txt", None, NoInputError, "no file found"),
+        ("--books", "none.txt", None, NoInputError, "no regular file found"),
         ("--books", "a.mobi", b"tea", UsageError, "no supported format"),
         ("--books", "a.epub.zip", b"tea", EmptyResultError, "damaged 1"),
         ("--text", "a.json", b"[]", UsageError, "no supported format"),
