@@ -14,6 +14,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -62,14 +63,16 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
     """
     end = broken = file.seek(0, os.SEEK_END)  # `broken`: offset of the first failure since the last good block
     is_cut, at, extra = False, 0, 0
-    for mark, at, data, shift, bits in _segments(file, start):
+    # Each mark with the bit at which the next one begins. Bytes before the first mark have none.
+    for (first, mark), (last, _) in pairwise(chain([(8 * start, _NONE)], _marks(file, start), [(8 * end, _NONE)])):
+        at = first // 8
         # The bytes after the end of a stream are the header of the next one. A negative number means that the end is cut.
-        extra = (shift + bits) // 8 - ((shift + _TRAILER_BITS + 7) // 8 if mark == _END else 0)
+        extra = last // 8 - ((first + _TRAILER_BITS + 7) // 8 if mark == _END else at)
         is_cut = mark == _BLOCK or extra < 0 or 0 < extra < _HEADER_AND_MARK_BYTES
         if mark == _BLOCK:
             if broken == end:
                 yield Block(at, b"")
-            text = (_kept(data, shift, bits) if end <= _SMALL_FILE_BYTES else None) or _decompress(data, shift, bits)
+            text = _read_block(file, first, last, is_kept=end <= _SMALL_FILE_BYTES)
             if text is None:
                 broken = min(broken, at)
                 continue
@@ -78,7 +81,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
             broken = end
             yield from (Block(at, part) for part in text)
         elif extra > _HEADER_BYTES:
-            broken = min(broken, at + (shift + bits) // 8 - extra)
+            broken = min(broken, last // 8 - extra)
     if broken < end or is_cut:  # a file that does not end with the end of a stream was cut
         broken = min(broken, at if extra < 0 else end - extra)
         yield Damage(broken, end, "truncated-stream" if is_cut else "damaged-stream")
@@ -90,54 +93,42 @@ def block_starts(path: str, target: int) -> list[int]:
     with open_file(path, ahead=CHUNK_BYTES) as file:
         for least in range(target, end, target):
             if least > found[-1]:
-                found += next(([at] for mark, at, *_ in _segments(file, least) if mark == _BLOCK and at >= least), [end])
+                found += next(([bit // 8] for bit, mark in _marks(file, least) if mark == _BLOCK), [end])
     return [at for at in found if at < end]
 
 
-def _segments(file: IO[bytes], start: int) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Cut a file into segments, each from one mark to the next. Bytes before the first mark are a segment without a mark.
-
-    Yield the mark, its offset, the bytes of the segment, its first bit in these, and its number of bits.
-    """
-    # Example: a block begins at bit 3 of byte 100, and the next mark at bit 5 of byte 900. `base` is 100, and `begin` is 3. The
-    # next mark is bit 8 * 800 + 5 of `data`, so the segment has 8 * 800 + 5 - 3 bits. Then `base` is 900, and `begin` is 5.
-    file.seek(start)
-    data, base = b"", start  # bytes from the open segment on, and their offset in the file
-    mark, begin = _NONE, 0  # of the open segment; `begin` is its first bit in `data`
-    while chunk := file.read(CHUNK_BYTES):
-        known = max(0, len(data) - _MARK_BYTES + 1)  # a mark can span two chunks
-        data += chunk
-        for bit, following in _marks(data, known):
-            if not mark or bit > begin:  # not the mark of the open segment
-                yield mark, base + begin // 8, data[begin // 8 : (bit + 7) // 8], begin % 8, bit - begin
-                mark, begin = following, bit
-        # No block is this long, so a mark is damaged. Yield what there is, but the last six bytes, in which a mark may begin.
-        if len(data) - begin // 8 > _MAX_BLOCK_BYTES:
-            yield mark, base + begin // 8, data[begin // 8 :], begin % 8, 8 * len(data) - begin
-            mark, begin = _NONE, 8 * (len(data) - _MARK_BYTES + 1)
-        data, base, begin = data[begin // 8 :], base + begin // 8, begin % 8  # drop the bytes before the open segment
-    yield mark, base, data, begin, 8 * len(data) - begin
-
-
-def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
-    """Yield the first bit and the kind of each mark that begins at or after byte `known`."""
+def _marks(file: IO[bytes], start: int) -> Iterator[tuple[int, int]]:
+    """Yield the first bit and the kind of each mark from byte `start` on."""
     # Every byte of a dump of 20 GB is searched, so look up each pair of bytes at an even offset in a table of 65,536 flags: one
     # such pair is the first two inner bytes of a mark, or the second and third. About 1 pair in 2,000 passes, and is compared.
-    even = known - known % 2
-    pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
-    for pair in (even + 2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
-        for first in (pair - 1, pair - 2):  # the pair is at the second or the third byte of the mark
-            mark, shift = _INNER_MARK_BYTES.get(data[first + 1 : first + 6], (_NONE, 0))
-            if mark and first >= known:
-                bits = int.from_bytes(data[first : first + _MARK_BYTES].ljust(_MARK_BYTES, b"\0"), "big")
-                if bits >> 8 - shift & (1 << 48) - 1 == mark and first + 6 + (shift > 0) <= len(data):
-                    yield 8 * first + shift, mark
+    data, base = b"", start  # bytes that are searched, and their offset in the file
+    while True:
+        file.seek(base + len(data))
+        if not (chunk := file.read(CHUNK_BYTES)):
+            return
+        data += chunk
+        pairs = np.frombuffer(data, np.uint16, len(data) // 2)
+        for pair in (2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
+            for first in (pair - 1, pair - 2):  # the pair is at the second or the third byte of the mark
+                mark, shift = _INNER_MARK_BYTES.get(data[first + 1 : first + 6], (_NONE, 0))
+                if mark and 0 <= first <= len(data) - _MARK_BYTES:
+                    bits = int.from_bytes(data[first : first + _MARK_BYTES], "big")
+                    if bits >> 8 - shift & (1 << 48) - 1 == mark:
+                        yield 8 * (base + first) + shift, mark
+        rest = data[1 - _MARK_BYTES :]  # a mark may begin here
+        data, base = rest, base + len(data) - len(rest)
+
+
+def _read_block(file: IO[bytes], first: int, last: int, *, is_kept: bool) -> list[bytes] | None:
+    """Decompress the block from bit `first` to `last`. Return the text in parts, or None for a wrong checksum."""
+    if not _TRAILER_BITS <= last - first <= 8 * _MAX_BLOCK_BYTES:
+        return None
+    file.seek(first // 8)
+    data = file.read((last + 7) // 8 - first // 8)
+    return (_kept(data, first % 8, last - first) if is_kept else None) or _decompress(data, first % 8, last - first)
 
 
 def _decompress(data: bytes, shift: int, bits: int) -> list[bytes] | None:
-    """Decompress a block of `bits` bits that begins at bit `shift`. Return the text in parts, or None for a wrong checksum."""
-    if not _TRAILER_BITS <= bits <= 8 * _MAX_BLOCK_BYTES:
-        return None
     # Shift the block to the first bit of a byte, and put it between a header and an end. The checksum of a stream with one block
     # is that of the block, which follows its mark.
     block = int.from_bytes(data, "big") >> 8 * len(data) - shift - bits & (1 << bits) - 1
