@@ -160,19 +160,15 @@ def each_tar_member(
                     # tarfile takes a broken header, and the end of a cut file, for the end, which is a block of zeros. Read on:
                     # only zeros may follow, and the compression format has a checksum.
                     file.left, end = sys.maxsize, stream.tell() - at
-                    if any(rest.strip(b"\0") for rest in iter(partial(stream.read, _MAX_HEADER_BYTES), b"")):
-                        raise tarfile.ReadError("a broken header")
-                    if end < tarfile.BLOCKSIZE:
-                        raise tarfile.ReadError("unexpected end of data")
+                    is_broken = any(rest.strip(b"\0") for rest in iter(partial(stream.read, _MAX_HEADER_BYTES), b""))
+                    if is_broken or end < tarfile.BLOCKSIZE:
+                        raise tarfile.ReadError("a broken header, or no end mark")
             except _BROKEN_TAR as error:
-                message = str(error) or type(error).__name__
-                is_cut = any(words in message for words in ("unexpected end", "empty", "truncated"))
                 file.left = sys.maxsize
                 while file.read(_MAX_HEADER_BYTES):  # to the end, where the compression format detects truncation
                     pass
-                lost = 0 if is_cut else part.end * (file.count - at) // max(1, file.count)
-                where = f"{part.name}: byte {at}: {message}; what follows is lost"
-                yield Reject(id, "truncated" if is_cut else "damaged", where, lost)
+                lost = part.end * (file.count - at) // max(1, file.count)
+                yield Reject(id, "damaged", f"{part.name}: byte {at}: {error!r}; what follows is lost", lost)
     except BrokenFile as error:
         yield error.as_reject(id)
 

@@ -49,12 +49,9 @@ def decode(data: bytes, encoding: str = "") -> str:
     name = encoding_of(data, encoding)
     is_exact = bool(encoding) or name in ("cp1252", *_UNICODE)
     errors = REPAIR if name == "utf-8" != encoding else "strict" if is_exact else "replace"
-    try:
-        text = data.decode(name, errors).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{error}; name its encoding (--encoding)") from None
+    text = data.decode(name, errors).removeprefix("\ufeff")
     if not is_exact and text.count("\ufffd") > max(1, _MAX_DAMAGED_SHARE * len(text)):
-        raise ValueError(f"not UTF-8, nor {name}; name its encoding (--encoding)")
+        raise ValueError(f"not UTF-8, nor {name}")
     return text
 
 
@@ -90,7 +87,7 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
         for cut in range(4):
             if best := from_bytes(lines[start + cut % 2 : start + size - cut], cp_isolation=_OTHERS).best():
                 return best.encoding
-    raise ValueError("no known encoding; name it (--encoding)")
+    raise ValueError("no known encoding")
 
 
 def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
@@ -98,7 +95,7 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
     try:
         text = decode(data, encoding)
     except ValueError as error:
-        return Reject(id, "undecodable", f"{where}: {error}")
+        return Reject(id, "undecodable", f"{where}: {error}. Name its encoding with --encoding")
     if _JSON_OBJECT.match(text):
         return Reject(id, "json-lines", f"{where}: lines of JSON in a file of plain text. Give it a name that ends in .jsonl")
     return text

@@ -60,8 +60,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     paths = {os.path.realpath(path): path for path in by_link}.values()
     for file in paths:
         if file.encode(errors="replace").decode() != file:
-            problem = f"{os.fsencode(file)!r}: the name is not UTF-8. Rename the file, or set PYTHONUTF8=1"
-            raise UsageError(f"{option} {problem}", field=field)
+            raise UsageError(f"{option} {os.fsencode(file)!r} is not UTF-8. Rename the file, or set PYTHONUTF8=1", field=field)
     ends = [file.rpartition("://")[2] for file in paths]
     try:
         root = os.path.commonpath(map(os.path.dirname, ends)) if ends else ""
@@ -72,9 +71,9 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
 
 def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
     """Return True if a file has one of the suffixes, or contains JSON lines and is named or has a name of such files."""
-    name = os.path.basename(path).lower()
+    name = _name(path)
     is_json = _BY_CONTENT.fullmatch(name)
-    if not is_json and _has_suffix(name, suffixes):
+    if not is_json and name.endswith(suffixes):
         return True
     if JSON_LINES[0] not in suffixes or not (is_json or is_named):
         return False
@@ -84,16 +83,15 @@ def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
     return False
 
 
-def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
-    return _PART.sub("", name).endswith(tuple(suffixes))
+def _name(path: str) -> str:
+    return _PART.sub("", os.path.basename(path).lower())
 
 
 def _advice(path: str) -> str:
     """Say how to use a file that is not read."""
-    name = os.path.basename(path).lower()
-    if _BY_CONTENT.fullmatch(name):
+    if _BY_CONTENT.fullmatch(name := _name(path)):
         return ", whose first line is not a JSON object: convert it with jq -c, or run WikiExtractor with --json"
-    return next((f": use --{option}" for option, kind in INPUTS.items() if _has_suffix(name, kind.suffixes)), "")
+    return next((f": use --{option}" for option, kind in INPUTS.items() if name.endswith(kind.suffixes)), "")
 
 
 def _local(path: Path) -> list[str]:

@@ -39,19 +39,13 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
     Of many blank lines in a row, only some are yielded: a packed file of a few bytes can have a billion.
     """
     offset = 0
-    while size is None or offset < size:
-        start, line = offset, file.readline(max_bytes + 1)
-        if not line:
-            return
-        offset += len(line)
+    while (size is None or offset < size) and (line := file.readline(max_bytes + 1)):
+        is_whole = len(line) <= max_bytes or line.endswith(b"\n")
+        start, offset = offset, offset + len(line) + (0 if is_whole else skip_line(file))
         if line.isspace() and isinstance(file, io.BufferedReader):
             ahead = file.peek()[: None if size is None else size - offset]
             offset += len(file.read(ahead.rfind(b"\n", 0, len(ahead) - len(ahead.lstrip())) + 1))
-        if len(line) <= max_bytes or line.endswith(b"\n"):
-            yield start, line.removesuffix(b"\n")
-            continue
-        offset += skip_line(file)
-        yield start, None
+        yield start, line.removesuffix(b"\n") if is_whole else None
 
 
 def or_empty(records: Iterator[T], part: FileRange, source: str) -> Iterator[T | Drop]:

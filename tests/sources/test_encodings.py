@@ -88,7 +88,7 @@ def test_binary_data_is_told_from_text_that_is_not_decodable() -> None:
     assert decode(b"A word with a stray \0 in it.") == "A word with a stray \0 in it."
     with pytest.raises(ValueError, match="5 control characters"):
         decode(b"abc\0\1\2\0\0")
-    with pytest.raises(ValueError, match="0x81 in position 3.*--encoding"):
+    with pytest.raises(ValueError, match="0x81 in position 3"):
         decode(b"caf\x81 au lait, sans plus de mots")
     assert decode((GREEK * 9).encode("iso8859-7")) == GREEK * 9
 
