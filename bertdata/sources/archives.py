@@ -84,7 +84,7 @@ def _member(
     if not full.lower().endswith(suffixes) or steps[-1].startswith("."):
         return Drop("other file in an archive")
     if problem:
-        return Reject(id, "unsupported-member", f"{full} is {problem}: unpack the archive first")
+        return Reject(id, "unsupported-member", f"{full} is {problem}. Unpack the archive first")
     if size > max_bytes:
         return Reject(id, "too-large", f"{full} has {size} bytes, more than {max_bytes}")
     return Member(full, read())

@@ -132,7 +132,9 @@ def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Bloc
         yield from (Block(0, text) for text in texts)
     except errors as error:
         if "memory" in str(error).lower():  # only the libraries' messages identify this error
-            raise UsageError(f"{path}: more than {_MAX_MEMORY_BYTES >> 20} MB of memory to unpack: pack it as .bz2") from None
+            raise UsageError(
+                f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to unpack. Pack it as .bz2"
+            ) from None
         at = max(0, file.tell() - CHUNK_BYTES)  # the libraries read ahead
         yield Damage(at, size, "truncated-stream" if isinstance(error, EOFError) else "damaged-stream")
 
