@@ -35,8 +35,7 @@ _DROPPED = {  # elements that are never prose, with the marks that replace them
     **dict.fromkeys(_WORDLESS_NAMES.split(), ""),
     **dict.fromkeys(_OTHER_NAMES.split(), _SKIP),
     "figure": _END,  # Parsoid puts it between paragraphs; in wikitext it is a line without text
-    "ol": _ITEM,
-    "ul": _ITEM,
+    **dict.fromkeys(("ol", "ul"), _ITEM),
 }
 _INLINE = {"b": "b", "strong": "b", "sup": "sup", "sub": "sub"}  # kept as tags until the last step
 _STARTS = {**dict.fromkeys(_BLOCKS, _END), **{tag: f"<{kept}>" for tag, kept in _INLINE.items()}, "br": _BREAK, "hr": _SKIP}
@@ -50,13 +49,14 @@ _NO_PROSE = {
     ),
     # Classes of boxes and marks that the templates of wikis make, as a whole word or with a suffix such as navbox-inner.
     "class": re.compile(
-        r"(?:^|\s)(?:thumb|navbox|infobox|hatnote|dablink|noprint|gallery|reflist|references|mw-references-wrap|mw-cite-backlink"
+        r"(?:^|\s)(?:thumb|navbox|infobox|hatnote|dablink|noprint|gallery|reflist|references?|mw-references-wrap|mw-cite-backlink"
         r"|mw-editsection|mw-headline-anchor|metadata|sidebar|[acfot]?mbox|sistersitebox|side-box|inline-template|toc|catlinks"
         r"|shortdescription|coordinates|geo|mw-kartographer\w*|printfooter|error|navigation-not-searchable|plainlinks-metadata"
         r"|portal-?bar|portalbox|succession-box|stub|asbox|ext-discussiontools)(?=$|[\s_-])",
         re.IGNORECASE,
     ),
     "style": re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE),
+    "id": re.compile(r"\Acoordinates\Z"),  # of the page, which a template shows above its title
     "role": re.compile(r"\b(?:note|navigation)\b"),
 }
 _POEM = re.compile(r"(?:^|\s)(?:mw:Extension/)?poem(?!\S)")

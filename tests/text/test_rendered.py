@@ -119,7 +119,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "notices and navigation": (
         '<div role="note" class="hatnote">See X.</div><div class="navbox-styles">n</div><div role="navigation">m</div>'
         '<sup class="noprint Inline-Template">[<i>citation needed</i>]</sup><p>a<span class="mw-editsection">[edit]</span></p>'
-        '<span id="c" class="geo">5; 6</span><table class="ambox"><td>Stub</td></table>',
+        '<span id="coordinates">Coordinates: <span class="geo">5; 6</span></span><sup class="reference">: 5</sup>'
+        '<table class="ambox"><td>Stub</td></table>',
         ["a"],
     ),
     "an error message of a parser function": ('<p>Es sind <strong class="error">Fehler</strong> 5.</p>', ["Es sind 5."]),
