@@ -72,7 +72,11 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
         if mark == _BLOCK:
             if broken == end:
                 yield Block(at, b"")
-            text = _read_block(file, first, last, is_kept=end <= _SMALL_FILE_BYTES)
+            text = None
+            if _TRAILER_BITS <= last - first <= 8 * _MAX_BLOCK_BYTES:
+                file.seek(at)
+                block = file.read((last + 7) // 8 - at), first % 8, last - first
+                text = (_kept(*block) if end <= _SMALL_FILE_BYTES else None) or _decompress(*block)
             if text is None:
                 broken = min(broken, at)
                 continue
@@ -119,16 +123,8 @@ def _marks(file: IO[bytes], start: int) -> Iterator[tuple[int, int]]:
         data, base = rest, base + len(data) - len(rest)
 
 
-def _read_block(file: IO[bytes], first: int, last: int, *, is_kept: bool) -> list[bytes] | None:
-    """Decompress the block from bit `first` to `last`. Return the text in parts, or None for a wrong checksum."""
-    if not _TRAILER_BITS <= last - first <= 8 * _MAX_BLOCK_BYTES:
-        return None
-    file.seek(first // 8)
-    data = file.read((last + 7) // 8 - first // 8)
-    return (_kept(data, first % 8, last - first) if is_kept else None) or _decompress(data, first % 8, last - first)
-
-
 def _decompress(data: bytes, shift: int, bits: int) -> list[bytes] | None:
+    """Decompress a block of `bits` bits that begins at bit `shift`. Return the text in parts, or None for a wrong checksum."""
     # Shift the block to the first bit of a byte, and put it between a header and an end. The checksum of a stream with one block
     # is that of the block, which follows its mark.
     block = int.from_bytes(data, "big") >> 8 * len(data) - shift - bits & (1 << bits) - 1

@@ -14,7 +14,6 @@ import sys
 import zlib
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import IO, Any, cast
 
 from ..errors import UsageError
@@ -25,7 +24,7 @@ from . import bzip2
 from .bzip2 import CHUNK_BYTES, STEP_BYTES, Block, Damage
 from .lines import read_lines
 
-UNCUT = (".gz", ".xz", ".zst")  # suffixes of files that can only be read from the beginning
+UNCUT = (".gz", ".tgz", ".xz", ".zst")  # suffixes of files that can only be read from the beginning
 PACKED = (*UNCUT, ".bz2")
 _MAX_MEMORY_BYTES = 128 << 20  # of a decompressor, as in zstd. Only files compressed with --long or similar options need more
 # Unpacked bytes allowed for any file, and per packed byte beyond that. Text has 3 to 10, all revisions of a page up to 100.
@@ -47,17 +46,17 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
 
     Blocks of a plain file never extend past `end`. A file that unpacks to much more than text ends in a ``decompression-bomb``.
     """
-    suffix = _suffix(path)
+    name = path.lower()
     with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(start)
-        if suffix not in PACKED:
+        if not name.endswith(PACKED):
             while data := file.read(min(CHUNK_BYTES, end - start) if start < end else CHUNK_BYTES):
                 yield Block(start, data)
                 start += len(data)
             return
         left = _FREE_BYTES + _MAX_RATIO * ((end or size) - start)
-        for block in bzip2.blocks(file, start) if suffix == ".bz2" else _unpack(path, suffix, file, size):
+        for block in bzip2.blocks(file, start) if name.endswith(".bz2") else _unpack(path, file, size):
             left -= len(block.data) if isinstance(block, Block) else 0
             if left < 0:
                 yield Damage(block.at, size, "decompression-bomb")
@@ -67,7 +66,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
 
 def open_packed(path: str, name: str) -> IO[bytes]:
     """Open a file for reading, unpacked if it is compressed. Reading raises BrokenFile, with `name` in its message, at damage."""
-    if _suffix(path) not in PACKED:
+    if not path.lower().endswith(PACKED):
         return open_file(path)
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(blocks(path), name), CHUNK_BYTES))
 
@@ -77,7 +76,7 @@ def lines_of(part: FileRange, max_bytes: int, whole: IO[bytes] | None = None) ->
 
     `whole` is an open copy of the range, if there is one. Raise BrokenFile for damage, and for a file shorter than the range.
     """
-    is_whole = whole is not None or _suffix(part.path) in PACKED
+    is_whole = whole is not None or part.path.lower().endswith(PACKED)
     start = 0 if is_whole else part.start
     with whole or open_packed(part.path, part.name) as file:
         if start:
@@ -86,10 +85,6 @@ def lines_of(part: FileRange, max_bytes: int, whole: IO[bytes] | None = None) ->
             yield start + at, line
         if not is_whole and (end := file.tell()) < part.end:
             raise BrokenFile(Damage(end, part.end, "truncated-stream"), part.name)
-
-
-def _suffix(path: str) -> str:
-    return Path(path).suffix.lower().replace(".tgz", ".gz")
 
 
 class _Unpacked(io.RawIOBase):
@@ -112,15 +107,14 @@ class _Unpacked(io.RawIOBase):
         return size
 
 
-def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
+def _unpack(path: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
     """Decompress a file with the library of its format, and turn the library's errors into a Damage."""
     errors: tuple[type[Exception], ...] = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
-    if suffix == ".xz":
+    # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
+    texts = iter(partial(gzip.GzipFile(fileobj=file).read1, STEP_BYTES), b"")
+    if path.lower().endswith(".xz"):
         texts = _read_xz(file)
-    elif suffix == ".gz":
-        # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
-        texts = iter(partial(gzip.GzipFile(fileobj=file).read1, STEP_BYTES), b"")
-    else:
+    elif path.lower().endswith(".zst"):
         try:
             zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
         except ImportError as error:
@@ -132,9 +126,7 @@ def _unpack(path: str, suffix: str, file: IO[bytes], size: int) -> Iterator[Bloc
         yield from (Block(0, text) for text in texts)
     except errors as error:
         if "memory" in str(error).lower():  # only the libraries' messages identify this error
-            raise UsageError(
-                f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to unpack. Pack it as .bz2"
-            ) from None
+            raise UsageError(f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory. Recompress it as .bz2") from None
         at = max(0, file.tell() - CHUNK_BYTES)  # the libraries read ahead
         yield Damage(at, size, "truncated-stream" if isinstance(error, EOFError) else "damaged-stream")
 
