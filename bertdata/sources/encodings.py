@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-from collections import Counter
 from typing import Any, cast
 
 from ..records import Reject
@@ -67,13 +66,11 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
         return "utf-8"
     # Sort the runs of bytes above 0x7F. Valid UTF-8 hardly ever occurs by chance in a Western text, which has single bytes. In
     # double-byte text, a third of the pairs is valid, but the runs as a whole are not.
-    counts = Counter[str]()  # bytes in runs of each kind
     runs = [match[0] for match in _RUN.finditer(data, 0, _SCANNED_BYTES)]
-    for run in runs:
-        is_unicode = _SEQUENCES.fullmatch(run[:_SAMPLE_BYTES])
-        counts["unicode" if is_unicode else "single" if len(run) < _MIN_FOREIGN_RUN_BYTES else "foreign"] += len(run)
-    is_western = counts["foreign"] <= _MAX_FOREIGN_SHARE * (counts["foreign"] + counts["single"])
-    if is_western and counts["unicode"]:
+    others = [run for run in runs if not _SEQUENCES.fullmatch(run[:_SAMPLE_BYTES])]
+    foreign_bytes = sum(len(run) for run in others if len(run) >= _MIN_FOREIGN_RUN_BYTES)
+    is_western = foreign_bytes <= _MAX_FOREIGN_SHARE * sum(map(len, others))
+    if is_western and len(others) < len(runs):
         return "utf-8"
     if declared := _DECLARED.search(data[:_HEADER_BYTES]):
         return declared[1].decode().lower()

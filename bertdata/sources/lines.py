@@ -41,7 +41,9 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
     offset = 0
     while (size is None or offset < size) and (line := file.readline(max_bytes + 1)):
         is_whole = len(line) <= max_bytes or line.endswith(b"\n")
-        start, offset = offset, offset + len(line) + (0 if is_whole else skip_line(file))
+        start, offset, rest = offset, offset + len(line), line
+        while not (is_whole or rest.endswith(b"\n")) and (rest := file.readline(_BLOCK_BYTES)):
+            offset += len(rest)
         if line.isspace() and isinstance(file, io.BufferedReader):
             ahead = file.peek()[: None if size is None else size - offset]
             offset += len(file.read(ahead.rfind(b"\n", 0, len(ahead) - len(ahead.lstrip())) + 1))
@@ -57,16 +59,6 @@ def or_empty(records: Iterator[T], part: FileRange, source: str) -> Iterator[T |
         yield Drop("empty", f"{source}:{part.name}")
 
 
-def skip_line(file: IO[bytes]) -> int:
-    """Skip to the end of a line, a block at a time. Return the number of bytes skipped."""
-    skipped = 0
-    while part := file.readline(_BLOCK_BYTES):
-        skipped += len(part)
-        if part.endswith(b"\n"):
-            break
-    return skipped
-
-
 def split_lines(path: str, size: int, target: int, *, at_blank_lines: bool = False) -> list[tuple[int, int]]:
     """Cut the first `size` bytes of a file into ranges of about `target` bytes, each with complete lines.
 
@@ -79,7 +71,8 @@ def split_lines(path: str, size: int, target: int, *, at_blank_lines: bool = Fal
             end += target
             if end < size:
                 file.seek(end - 1)  # not `end`: a range that ends with a line is complete
-                end += skip_line(file) - 1
+                next(read_lines(file, None, 0), None)  # skip the rest of the line
+                end = file.tell()
                 if at_blank_lines:
                     lines = read_lines(file, size - end, _BLOCK_BYTES)
                     end += next((at + len(line) + 1 for at, line in lines if line is not None and not line.strip()), size)

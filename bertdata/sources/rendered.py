@@ -26,7 +26,7 @@ from ..records import Article, FileRange, Reject
 from ..storage.files import open_file, replacing_directory, size
 from .archives import each_tar_member
 from .dumps import Site, as_of
-from .lines import read_lines, skip_line, split_lines
+from .lines import read_lines, split_lines
 from .packed import PACKED, BrokenFile, lines_of
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
@@ -141,7 +141,9 @@ def _lines(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[tup
         if part.start == 0:
             yield from msgspec.json.decode((_unpacked(pieces, part.path) / "damage.json").read_bytes(), type=list[Reject])
         with open(_unpacked(pieces, part.path) / "pages.ndjson", "rb") as file:
-            begin = file.seek(part.start * RATIO) + skip_line(file)
+            file.seek(part.start * RATIO)
+            next(read_lines(file, None, 0), None)  # the rest of a line, which the range before reads
+            begin = file.tell()
             length = part.end * RATIO + 1 - begin if part.end < size(part.path) else None
             yield from ((begin + at, line) for at, line in read_lines(file, length, max_bytes))
     elif _TAR.search(part.path):
