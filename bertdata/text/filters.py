@@ -208,7 +208,7 @@ def read_examples(name: str, path: str) -> Iterator[str]:
                 elif text.strip():
                     yield from _strings(json.loads(text))
             except (ValueError, RecursionError) as error:
-                fault = f"`exclude` {name}: line {number} can't be read ({error}): mend it, or leave it out"
+                fault = f"`exclude` {name}: line {number} can't be read ({error}). Correct it, or leave it out"
                 raise UsageError(fault, field="exclude", value=name) from error
 
 

@@ -94,7 +94,7 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) ->
 
     Yield True if an earlier run left files there. With `overwrite`, they are removed. Raise OutputExistsError for foreign files.
     """
-    with storage_errors(f"cannot use {directory}"):
+    with storage_errors(f"cannot write to {directory}"):
         names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
     our_names = [name for name in names if ours(name)]
     if foreign := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY_PREFIX)]:
