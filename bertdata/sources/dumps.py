@@ -38,8 +38,6 @@ _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]
 _ID = "[0-9]{1,18}"  # fits in 63 bits
 _MAX_TAGS = 200_000
 _MAX_TAIL_BYTES = 4096  # kept of the text between pages, to find </mediawiki> and tags that two blocks share
-_MAX_TITLE_CHARACTERS = 255  # MediaWiki limits a title to 255 bytes
-_TOO_LARGE = "a page of more than {most} bytes (--max-page-bytes) in {name}"
 _MAX_HEADER_BYTES = 1 << 20  # a header has a few kilobytes: a file without one in its first megabyte is not a dump
 _MAX_DBNAME_CHARACTERS = 64  # a dbname is the name of a MySQL database, which has at most 64 characters
 _PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
@@ -75,10 +73,8 @@ class Site(NamedTuple):
 
     def url(self, title: str, revision: str) -> str:
         """Return the permanent address of a page's revision, or the address of the page if `revision` is not a number."""
-        if not self.base:
-            return ""
-        suffix = f"?oldid={revision}" if re.fullmatch("[0-9]{1,18}", revision) else ""
-        return self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") + suffix
+        suffix = f"?oldid={revision}" if re.fullmatch(_ID, revision) else ""
+        return self.base and self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") + suffix
 
     def namespace(self, title: str) -> int:
         """Return a page's namespace from its title, for dumps before export-0.6."""
@@ -89,7 +85,7 @@ class Site(NamedTuple):
 def read_site(path: str) -> Site:
     """Read a dump's header, once per process and version of the file: it takes a block, as much as a tenth of a small task.
 
-    Raise UsageError if the file is not a MediaWiki export or declares entities.
+    Raise UsageError if the file is not a MediaWiki export.
     """
     return _read_site(str(path), stamp(path))
 
@@ -104,8 +100,6 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
         if b"</siteinfo>" in head or _OPEN in head or len(head) > _MAX_HEADER_BYTES:
             break
     head = head.partition(_OPEN)[0]
-    if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-        raise UsageError(f"{path} declares a document type or entities, which MediaWiki never does: use an unchanged dump")
     text = head.decode("utf-8", "replace")
     if "<mediawiki" not in text:
         raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
@@ -172,28 +166,22 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
     bytes that are lost ``truncated-dump``, ``truncated-stream``, ``damaged-stream``, ``decompression-bomb``.
     """
     for xml, reason, where, lost in _cut(part, max_page_bytes):
-        page = (reason, where, "") if reason else _parse(xml, site, part.name)
+        page = reason or _parse(xml, site)
         if isinstance(page, Page):
             yield page
         else:
-            reason, where, name = page
-            name = (name or _guess_name(xml))[:_MAX_TITLE_CHARACTERS]
-            yield Reject(f"{site.dbname}:{name}" if name else part.name, reason, where, lost)
+            name = _guess_name(xml)
+            yield Reject(f"{site.dbname}:{name}" if name else part.name, page, where, lost)
 
 
 def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
-    """Cut a range into pages. Yield the XML after ``<page>``, and the reason, place and lost bytes if the page is broken.
+    """Cut a range into pages. Yield the XML in a ``<page>``, the reason if it is broken, the place, and the number of lost bytes.
 
     MediaWiki escapes ``<`` in all text, so ``<page>`` and ``</page>`` always are tags. A page belongs to the range in which its
     ``<page>`` begins, and is read from beyond the end of the range if necessary.
     """
-    # The states, and what the next tag does. "foreign" is text at the start of a range, which the range before reads, text after
-    # lost bytes, and the rest of a page that was too large.
-    #
-    #   state     <page>                          </page>
-    #   between   -> page                         reject the text: its <page> is lost
-    #   page      reject the open page; -> page   yield the page; -> between
-    #   foreign   -> page                         -> between
+    # The state is "page" in a page; "between" after one, where </page> means that a <page> is lost; and "foreign" in text at the
+    # start of a range, which the range before reads, after lost bytes, and in the rest of a page that was too large.
     state = "foreign" if part.start else "between"
     text = bytearray()  # the text after the last tag; it grows in place, so that a long page is not copied for each block
     seen = 0  # bytes of `text` that contain no tag
@@ -202,8 +190,7 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
         if block.at >= part.end:
             border = min(border, len(text))
             # Stop at the border, unless a page is open or a tag may begin before it and end behind it.
-            tail = _UNFINISHED.search(text, max(0, len(text) - len(_OPEN)))
-            if state != "page" and (tail is None or tail.start() >= border):
+            if state != "page" and not _UNFINISHED.search(text, max(0, border - len(_OPEN)), max(0, border)):
                 return
         if isinstance(block, Damage):
             lost = block.end - block.at if block.at < part.end else 0  # the next range counts its own damage
@@ -218,73 +205,70 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
         begin = 0
         while tag := _TAG.search(text, seen):
             opens, seen = tag[0] == _OPEN, tag.end()
-            if state == "page" and opens:
-                yield bytes(text[begin : tag.start()]), "unended-page", f"a page without </page> in {part.name}", 0
-            elif state in ("page", "between") and not opens:
-                reason = "too-large" if seen - begin > most else ""
-                yield bytes(text[begin:seen]), reason, _TOO_LARGE.format(most=most, name=part.name), 0
+            if state == "page" or (state == "between" and not opens):
+                page = bytes(text[begin : tag.start()])
+                yield page, "unended-page" if opens else "too-large" if len(page) > most else "", part.name, 0
             if tag.start() >= border:
                 return
             state, begin = "page" if opens else "between", seen
-        if state == "page" and len(text) - begin > most:
-            yield bytes(text[begin:]), "too-large", _TOO_LARGE.format(most=most, name=part.name), 0
+        if state == "page" and len(text) - begin > most + len(_CLOSE):
+            yield bytes(text[begin:]), "too-large", part.name, 0
             state = "foreign"
         begin = begin if state == "page" else max(begin, len(text) - _MAX_TAIL_BYTES)
         del text[:begin]
         border -= begin
         seen = max(0, len(text) - len(_CLOSE) + 1)
     if state == "page":
-        yield bytes(text), "truncated-page", f"end of {part.name}", 0
-    elif state != "foreign" and _END not in text:
-        yield b"", "truncated-dump", f"end of {part.name}: no </mediawiki>; pages may be missing", 0
+        yield bytes(text), "truncated-page", part.name, 0
+    elif state == "between" and _END not in text:
+        yield b"", "truncated-dump", part.name, 0
 
 
-def _parse(xml: bytes, site: Site, name: str) -> Page | tuple[str, str, str]:
-    """Parse the XML after a ``<page>``, or return why it is rejected, where it is, and its id or title if it is known.
+def _parse(xml: bytes, site: Site) -> Page | str:
+    """Parse the XML in a ``<page>``, or return the reason why it is rejected.
 
     Of several revisions, use the newest: an import appends old revisions to new ones.
     """
     # A tag with thousands of attributes or a million empty elements would fill the memory. A revision has about 20 elements.
     if _LONG_TAG.search(xml) or xml.count(b"<") > _MAX_TAGS:
-        return "malformed-xml", f"{name}: a tag of more than 64 kB or more than {_MAX_TAGS} tags", ""
+        return "malformed-xml"
     try:
-        page = ElementTree.fromstring(_OPEN + xml)
-    except ElementTree.ParseError as error:
-        return "malformed-xml", f"{name}: {error}", ""
+        page = ElementTree.fromstring(_OPEN + xml + _CLOSE)
+    except ElementTree.ParseError:
+        return "malformed-xml"
 
-    # Timestamps such as 2022-07-20T00:00:01Z sort as text. Of revisions of the same time, the last one in the file is the newest.
-    def time_of(revision: ElementTree.Element) -> str:
-        time = _one_line(revision.findtext("timestamp"))
-        return time if _TIME.fullmatch(time) else ""
+    def value(element: ElementTree.Element, tag: str) -> str:
+        return _one_line(element.findtext(tag) or "")
 
-    revision = max(page.findall("revision")[::-1], key=time_of, default=page)
-    title, number, text = _one_line(page.findtext("title")), _one_line(page.findtext("id")), revision.find("text")
-    if repeated := [tag for tag in ("title", "id") if len(page.findall(tag)) > 1]:
-        return "malformed-xml", f"{name}: two elements <{repeated[0]}> in one page", ""
+    # Timestamps such as 2022-07-20T00:00:01Z sort as text. Of revisions of the same time, the last in the file is the newest.
+    revision = max(page.findall("revision")[::-1], key=lambda each: _TIME.findall(value(each, "timestamp")), default=page)
+    title, number, text = value(page, "title"), value(page, "id"), revision.find("text")
+    if len(page.findall("title")) > 1 or len(page.findall("id")) > 1:
+        return "malformed-xml"
     if not re.fullmatch(_ID, number):
-        return "no-id", name, title
+        return "no-id"
     if not title or text is None:
-        return "no-text" if title else "no-title", name, number
-    ns = _one_line(page.findtext("ns"))
+        return "no-text" if title else "no-title"
+    ns = value(page, "ns")
     return Page(
         f"{site.dbname}:{number}",
         title,
         int(ns) if re.fullmatch(r"-?[0-9]{1,9}", ns) else site.namespace(title),
-        _one_line(revision.findtext("model")) or "wikitext",
+        value(revision, "model") or "wikitext",
         page.find("redirect") is not None,
         text.text or "",
-        _one_line(revision.findtext("timestamp")),
-        _one_line(revision.findtext("id")),
+        value(revision, "timestamp"),
+        value(revision, "id"),
     )
 
 
 def _guess_name(xml: bytes) -> str:
     """Return the id or title of a page that cannot be parsed, if they can be found; otherwise ""."""
     head = xml.partition(b"<revision>")[0]  # a revision has an id too
-    match = re.search(rb"<id>(\d{1,18})</id>", head) or re.search(rb"<title>([^<]{1,255})</title>", xml)
-    return _one_line(match[1].decode("utf-8", "replace")) if match else ""
+    match = re.search(rb"<id>(\d{1,18})</id>", head) or re.search(rb"<title>([^<]{1,255})</title>", head)
+    return _one_line(html.unescape(match[1].decode("utf-8", "replace"))) if match else ""
 
 
-def _one_line(value: str | None) -> str:
+def _one_line(value: str) -> str:
     """Replace control characters by spaces."""
-    return _CONTROL.sub(" ", value or "").strip()
+    return _CONTROL.sub(" ", value).strip()
