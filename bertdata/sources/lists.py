@@ -65,10 +65,9 @@ def _is_list(items: list[str]) -> bool:
 def _table_rows(lines: list[str]) -> Iterator[int]:
     """Yield the numbers of the lines of pipe tables: rows with bars at both ends, or around a line of dashes and bars."""
     for has_bar, group in groupby(range(len(lines)), lambda at: "|" in lines[at]):
-        numbers = [*group]
+        numbers = [*group] if has_bar else []
         rows = [lines[at] for at in numbers]
-        is_table = all(map(_ROW.fullmatch, rows)) or any(_TABLE_RULE.fullmatch("".join(row.split())) for row in rows)
-        if has_bar and len(rows) > 1 and is_table:
+        if len(rows) > 1 and (all(map(_ROW.fullmatch, rows)) or any(_TABLE_RULE.fullmatch("".join(row.split())) for row in rows)):
             yield from numbers
 
 

@@ -6,19 +6,19 @@ import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
 from ..config.input_kinds import MARKDOWN, PLAIN
 from ..records import Drop, FileRange, Prose, Reject
-from ..storage.files import open_file, size
+from ..storage.files import open_file
 from . import archives
 from .encodings import decode_or_reject
 from .lines import MAX_LINES, count_lines, paragraphs, split_lines, unify_newlines
 from .lists import drop_lists, drop_markdown
 from .packed import BrokenFile, lines_of
-from .tables import Columns, is_table, read_table, split_table
+from .tables import Columns, Row, is_table, read_table, split_table
 
 LICENCE = "as its owner states"
 _MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl", ".ndjson")  # suffixes read from an archive
@@ -45,16 +45,16 @@ def split(path: str, length: int, target: int, reading: Reading) -> list[tuple[i
         return archives.cut(path, length, target)
     if reading.documents == "file":
         return [(0, length)]
-    # With `documents` "lines", a cut also ends a document, once per range: its rest is a document without a title.
+    # With `documents` "lines", a cut also ends a document: its rest is a document without a title.
     return split_lines(path, length, target, at_blank_lines=reading.documents == "blank-lines")
 
 
-def read_text(part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reject]:
-    """Read a range of a text file, archive or table that `split` returned.
+def read_text(part: FileRange, reading: Reading, data: bytes | None = None) -> Iterator[Prose | Drop | Reject]:
+    """Read a range of a text file, archive or table that `split` returned, or the `data` of a file in an archive.
 
     Yield a Reject for broken input; raise an error for a disk or store that fails. An empty file is a drop.
     With `documents` "lines", a document ends before a line ``= = = Title = = =``, which begins the next one, after `lines`
-    lines, or before it exceeds `max_bytes` bytes, so only a single line can be too large.
+    lines, or before it exceeds `max_bytes` bytes. A line that is larger is a reject.
     Reasons: ``too-large``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
     """
     if part.end == 0:
@@ -62,31 +62,19 @@ def read_text(part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reje
     elif archives.is_archive(part.name):
         for member in archives.read_archive(part, "text", _MEMBERS, reading.max_bytes):
             if isinstance(member, archives.Member):
-                yield from _read(FileRange(member.name, part.path, 0, len(member.data)), reading, member.data)
+                yield from read_text(FileRange(member.name, part.path, 0, len(member.data)), reading, member.data)
             else:
                 yield member
-    else:
-        yield from _read(part, reading)
-
-
-def _read(part: FileRange, reading: Reading, data: bytes | None = None) -> Iterator[Prose | Drop | Reject]:
-    """Read a range of a file, or the `data` of a file in an archive, which the range covers."""
-    if is_table(part.name):
+    elif is_table(part.name):
         for row in read_table(part, "text", reading.columns, reading.max_bytes, encoding=reading.encoding, data=data):
-            if isinstance(row, Drop | Reject):
-                yield row
-            else:
-                yield _document(row.id, row.title, row.language, row.url, row.text)
-        return
-    whole = None if data is None else io.BytesIO(data)
-    if reading.documents == "file":
-        with whole or open_file(part.path) as plain:
-            yield _whole_file(plain, part, reading)
-        return
-    try:
-        yield from _documents_of_lines(lines_of(part, reading.max_bytes, whole), part, reading)
-    except BrokenFile as error:  # the file is shorter than when it was cut into ranges
-        yield error.as_reject(f"text:{part.name}:{part.start}")
+            yield _document(*row) if isinstance(row, Row) else row
+    elif reading.documents == "file":
+        yield _whole_file(open_file(part.path) if data is None else io.BytesIO(data), part, reading)
+    else:
+        try:
+            yield from _documents_of_lines(part, reading, None if data is None else io.BytesIO(data))
+        except BrokenFile as error:  # the file is shorter than when it was cut into ranges
+            yield error.as_reject(f"text:{part.name}:{part.start}")
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Prose | Drop | Reject:
@@ -101,9 +89,10 @@ def _prose(id: str, title: str, language: str, url: str, prose: list[str]) -> Pr
 
 def _whole_file(file: IO[bytes], part: FileRange, reading: Reading) -> Prose | Drop | Reject:
     id = f"text:{part.name}"
-    data = file.read(reading.max_bytes + 1)
+    with file:
+        data = file.read(reading.max_bytes + 1)
     if len(data) > reading.max_bytes:
-        return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {reading.max_bytes}")
+        return Reject(id, "too-large", f"{part.name}: more than {reading.max_bytes} bytes")
     text = decode_or_reject(data, reading.encoding, id, part.name)
     if isinstance(text, Reject):
         return text
@@ -111,32 +100,25 @@ def _whole_file(file: IO[bytes], part: FileRange, reading: Reading) -> Prose | D
     return _document(id, PurePosixPath(part.name).stem, "", "", drop(unify_newlines(text), reading.dropped))
 
 
-def _documents_of_lines(
-    file: Iterable[tuple[int, bytes | None]], part: FileRange, reading: Reading
-) -> Iterator[Prose | Drop | Reject]:
+def _documents_of_lines(part: FileRange, reading: Reading, whole: IO[bytes] | None) -> Iterator[Prose | Drop | Reject]:
     """Read the documents of a file of lines, each of which is a paragraph."""
     by_lines, most = reading.documents == "lines", reading.max_bytes
     lines: list[bytes] = []
     begin = held = count = 0  # of the current document: its first byte, its bytes, and its lines
-    for at, line in file:
-        if line is None and by_lines:
-            where = f"{part.name}: byte {at}: a line of more than {most} bytes"
-            yield Reject(f"text:{part.name}:{at}", "too-large", where)
-            continue
-        line = line.removeprefix(codecs.BOM_UTF8) if line and at == 0 else line
-        is_blank = line is not None and not line.strip()
-        is_title = by_lines and line is not None and _TITLE_BYTES.fullmatch(line) is not None
-        length = most + 2 if line is None else len(line) + 1
-        is_full = by_lines and (is_title or count == reading.lines or held + length > most + 1)
-        if held and (is_full or (is_blank and not by_lines)):
+    for at, line in lines_of(part, most, whole):
+        text = b"" if line is None else line.removeprefix(codecs.BOM_UTF8) if at == 0 else line
+        is_title = by_lines and _TITLE_BYTES.fullmatch(text) is not None
+        is_full = by_lines and (is_title or count == reading.lines or held + len(text) > most)
+        if held and (line is None or is_full or not (by_lines or text.strip())):
             yield _document_of_lines(lines, begin, held, part, reading)
             lines, held, count = [], 0, 0
-        if is_blank:
-            continue
-        begin = begin if held else at
-        held, count = held + length, count + (not is_title)
-        if line is not None and held <= most + 1:  # the lines of a document that is too large are not kept
-            lines.append(line)
+        if line is None:
+            yield Reject(f"text:{part.name}:{at}", "too-large", f"{part.name}: byte {at}: a line of more than {most} bytes")
+        elif text.strip():
+            begin = begin if held else at
+            held, count = held + len(text) + 1, count + (not is_title)
+            if held <= most + 1:  # the lines of a document that is too large are not kept
+                lines.append(text)
     if held:
         yield _document_of_lines(lines, begin, held, part, reading)
 
@@ -144,13 +126,11 @@ def _documents_of_lines(
 def _document_of_lines(lines: list[bytes], begin: int, held: int, part: FileRange, reading: Reading) -> Prose | Drop | Reject:
     """Make a document of lines, one paragraph each; with `documents` "lines", the first line may be its title."""
     id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
-    if held > reading.max_bytes + 1:
-        return Reject(id, "too-large", f"{where}: a document of more than {reading.max_bytes} bytes")
-    text = decode_or_reject(b"\n".join(lines), reading.encoding, id, where)
+    text = None if held > reading.max_bytes + 1 else decode_or_reject(b"\n".join(lines), reading.encoding, id, where)
     if isinstance(text, Reject):
         return text
-    if count_lines(text) > MAX_LINES:
-        return Reject(id, "too-large", f"{where}: more than {MAX_LINES} lines")
+    if text is None or count_lines(text) > MAX_LINES:
+        return Reject(id, "too-large", f"{where}: a document of more than {reading.max_bytes} bytes or {MAX_LINES} lines")
     prose = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
     title = _TITLE_TEXT.fullmatch(prose[0]) if reading.documents == "lines" and prose else None
     return _prose(id, title[1], "", "", prose[1:]) if title else _prose(id, "", "", "", prose)

@@ -87,12 +87,12 @@ def test_a_plain_file_is_a_document_a_drop_or_a_reject(tmp_path: Path, data: byt
 
 LINES = [
     ("blank-lines", 9, b"\xef\xbb\xbfOne.\nTwo.\n\n \nThree.\r\n\r\n", [["One.", "Two."], ["Three."]]),
-    ("blank-lines", 9, b"A" * 80 + b"\nB\n\nC\n", ["too-large", ["C"]]),
+    ("blank-lines", 9, b"A" * 80 + b"\nB\n\nC\n", ["too-large", ["B"], ["C"]]),
     ("blank-lines", 9, b"A\n" * 40 + b"\nC\n", ["too-large", ["C"]]),
     ("lines", 2, b"One.\n\nTwo.\nThree.\n", [["One.", "Two."], ["Three."]]),
     ("lines", 9, b"= = = Tea = = =\nOne.\nTwo.\n = = = Cake = = = \nThree.\n", [["One.", "Two."], ["Three."]]),
     ("lines", 9, b"%s\n%s\nC\n" % (b"A" * 40, b"B" * 40), [["A" * 40], ["B" * 40, "C"]]),
-    ("lines", 9, b"A\n" + b"B" * 80 + b"\nC\n", ["too-large", ["A", "C"]]),
+    ("lines", 9, b"A\n" + b"B" * 80 + b"\nC\n", [["A"], "too-large", ["C"]]),
     ("lines", 9, b"= = = Tea = = =\n", ["empty"]),
     ("lines", 9, b"\0\1\2\3\4\5\6\n", ["undecodable"]),
 ]
