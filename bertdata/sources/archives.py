@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Any, NamedTuple, TypeVar
 
-from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file, size
 from .lines import or_empty
@@ -50,13 +49,8 @@ class Member(NamedTuple):
 Entry = Member | Drop | Reject
 
 
-def is_archive(name: str) -> bool:
-    """Return True if a file's name has an archive's suffix."""
-    return name.lower().endswith(ARCHIVES)
-
-
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
-    """Cut a zip file of `length` bytes into ranges of `target` bytes. No other archive is cut."""
+    """Cut a zip file of `length` bytes into ranges of `target` bytes. No other file is cut."""
     step = target if path.lower().endswith(".zip") else max(1, length)
     return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 

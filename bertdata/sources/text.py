@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
-from ..config.input_kinds import MARKDOWN, PLAIN
+from ..config.input_kinds import ARCHIVES, MARKDOWN, PLAIN
 from ..records import Drop, FileRange, Prose, Reject
 from ..storage.files import open_file
 from . import archives
@@ -41,10 +41,8 @@ def split(path: str, length: int, target: int, reading: Reading) -> list[tuple[i
     """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
         return split_table(path, length, target, reading.columns)
-    if archives.is_archive(path):
+    if path.lower().endswith(ARCHIVES) or reading.documents == "file":
         return archives.cut(path, length, target)
-    if reading.documents == "file":
-        return [(0, length)]
     # With `documents` "lines", a cut also ends a document: its rest is a document without a title.
     return split_lines(path, length, target, at_blank_lines=reading.documents == "blank-lines")
 
@@ -59,7 +57,7 @@ def read_text(part: FileRange, reading: Reading, data: bytes | None = None) -> I
     """
     if part.end == 0:
         yield Drop("empty", f"text:{part.name}")
-    elif archives.is_archive(part.name):
+    elif part.name.lower().endswith(ARCHIVES):
         for member in archives.read_archive(part, "text", _MEMBERS, reading.max_bytes):
             if isinstance(member, archives.Member):
                 yield from read_text(FileRange(member.name, part.path, 0, len(member.data)), reading, member.data)

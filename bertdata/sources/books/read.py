@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from ...config.input_kinds import ARCHIVES
 from ...errors import UsageError
 from ...records import Drop, FileRange, Prose, Reject
 from ...storage.files import open_file
@@ -35,7 +36,7 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
     """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
-    return archives.cut(path, length, target) if archives.is_archive(path) else [(0, length)]
+    return archives.cut(path, length, target)
 
 
 def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: int) -> Iterator[Prose | Drop | Reject]:
@@ -52,7 +53,7 @@ def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: i
                 yield row
             else:
                 yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
-    elif archives.is_archive(part.name):
+    elif part.name.lower().endswith(ARCHIVES):
         for member in archives.read_archive(part, "books", _BOOK_SUFFIXES, max_bytes):
             if isinstance(member, archives.Member):
                 yield from _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
