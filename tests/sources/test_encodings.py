@@ -69,6 +69,12 @@ def test_a_stray_byte_in_utf_8_is_one_character() -> None:
     assert decode("Élan, naïf, façade, déjà vu. ".encode() * 3 + b"\x93Oui\x94") == "Élan, naïf, façade, déjà vu. " * 3 + "“Oui”"
 
 
+def test_one_broken_character_in_a_line_of_utf_8_costs_itself() -> None:
+    for text in (CHINESE, JAPANESE, KOREAN):
+        data = text.encode()
+        assert decode(data[:-2]).startswith(text[:-1]) and decode(data[:30] + b"\xff" + data[33:]).endswith(text[11:])
+
+
 def test_lines_in_two_encodings_are_both_read() -> None:
     for text, encoding in [(FRENCH, "cp1252"), (GERMAN, "latin-1"), (ITALIAN, "cp1252")]:
         for share in range(1, 20):
