@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from ..archives import BROKEN_ZIP, TooLarge, open_zip
 from ..encodings import decode
 from ..lines import one_line
-from .xhtml import MAX_PROSE_CHARACTERS, RAISED, SECTIONS, Notes, Page, Passage, is_link_list, parse
+from .xhtml import MAX_PROSE_CHARACTERS, RAISED, SECTIONS, Pages, Passage, is_link_list, parse
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml")
@@ -75,14 +75,14 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     encrypted = {unquote(part.get("uri", "")) for part in _elements(parsed(_ENCRYPTION), "cipherreference")}  # often only fonts
     if hidden := encrypted.intersection(pages):
         raise Unreadable("encrypted", f"{min(hidden)} is encrypted: a book with copy protection can't be read")
-    notes = Notes(set(), set(), _raised_classes(archive, [info for name, info in files.items() if name.endswith(".css")]))
+    reader = Pages(_raised_classes(archive, [info for name, info in files.items() if name.endswith(".css")]))
     passages, bare_tags = list[Passage](), 0
     for data in _unpacked(archive, [files[page] for page in pages if page in files], max_bytes):
         bare_tags += max(0, data.count(b"<") - len(_TAG.sub(b"", data)))
         if bare_tags > _MAX_BARE_TAGS:  # a small zip can unpack to gigabytes of tags
             raise Unreadable("too-large", f"its pages have {_MAX_BARE_TAGS} tags more than bytes of text")
         root = parse(_decoded(data))
-        passages += [] if is_link_list(root) else _without_imprint(Page(root, notes).passages)
+        passages += [] if is_link_list(root) else _without_imprint(reader.read(root))
     title, language = (
         next(filter(None, (one_line("".join(node.itertext())) for node in _elements(package, name))), "")
         for name in ("title", "language")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -59,14 +58,6 @@ class Passage(NamedTuple):
     is_note: bool = False
 
 
-class Notes(NamedTuple):
-    """What is known about the notes of a book: places of their marks, places that these lead to, and classes of raised text."""
-
-    marks: set[str]
-    targets: set[str]
-    raised: set[str]
-
-
 class _Element(NamedTuple):
     """What the open elements say about the text in them."""
 
@@ -103,16 +94,22 @@ def is_link_list(root: Any) -> bool:
     return len(root.xpath(".//a[@href != '']")) >= _MIN_LINKS and 2 * inside > size
 
 
-class Page:
-    """Read the elements of a page in order, and skip those without prose."""
+class Pages:
+    """Read the pages of a book one after another, because notes on one page may belong to marks on another."""
 
-    def __init__(self, root: Any, notes: Notes) -> None:
-        self._root, self._notes = root, notes
+    def __init__(self, raised: set[str]) -> None:
+        self._raised = raised  # classes of raised text
+        self._marks, self._targets = set[str](), set[str]()  # places of note marks, and places that these lead to
+
+    def read(self, root: Any) -> list[Passage]:
+        """Return the paragraphs of a page, without headings and other elements that are not prose."""
+        self._root = root
+        self._words = Counter[str]()  # of the page, once they are needed
         self._runs: list[tuple[str, _Element, set[str]]] = []  # of the paragraph: texts, each with the places before it
         self._ids = set[str]()  # of the places before the next run
         self._carried = ""  # an initial in a box of its own
         self._level, self._section = "", 0  # tag of a heading for notes, the first passage under it
-        self.passages: list[Passage] = []
+        self._passages: list[Passage] = []
         walker, elements = etree.iterwalk(root, events=("start", "end")), [_Element()]
         for event, node in walker:
             if node.tag in _BLOCKS:
@@ -127,6 +124,7 @@ class Page:
                 elements.append(elements[-1])
                 walker.skip_subtree()
         self._end_section()
+        return self._passages
 
     def _enter(self, node: Any, tag: str, outer: _Element) -> _Element | None:
         """Begin an element; return None if it is skipped."""
@@ -150,7 +148,7 @@ class Page:
         is_verse = outer.is_verse or not _NAMES["verse"].isdisjoint(names)
         if tag in _BLOCKS:
             return _Element(is_verse=is_verse)
-        raised = "sup" * (not self._notes.raised.isdisjoint(names))
+        raised = "sup" * (not self._raised.isdisjoint(names))
         own = " ".join((style, node.get("style", ""), *ids, raised)).lower()[:_MAX_NAME_CHARACTERS]
         link = node.get("href", "").partition("#")[2] or outer.link
         return _Element(f"{outer.names} {own}"[-2 * _MAX_NAME_CHARACTERS :], link, outer.is_note or is_note, is_verse)
@@ -180,28 +178,29 @@ class Page:
                 # Chinese and Japanese verse is marked; dialogue has short lines.
                 is_short = len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not _CJK.search(lines[0])
                 verse = lines if is_verse or is_short else []
-                self.passages.append(Passage(verse or [join_lines(lines)], verse != [], is_note))
+                self._passages.append(Passage(verse or [join_lines(lines)], verse != [], is_note))
 
     def _join(self) -> tuple[str, bool]:
         """Return the text of the runs without hidden text and note marks, and whether it is a note."""
         parts, initial = list[str](), ""
-        is_begun = is_note = may_be_note = False  # whether it has a word; whether it is a note if it begins with a number
+        is_begun = is_note = links_back = is_target = False
         for (text, element, ids), following in zip(self._runs, [*(run[0] for run in self._runs), ""][1:], strict=True):
             shown, names, link = text.strip(), element.names, element.link
             is_hidden = _HIDDEN.search(names) is not None
             is_emphasis = following[:1] == " " and names.startswith((" b ", " i ", " em ", " strong "))
             is_letter = names != "" and _LETTER.fullmatch(shown) is not None and shown[-1].isupper() and not is_emphasis
-            is_back, is_arrow = link != "" and link in self._notes.marks, link != "" and _ARROW.fullmatch(shown) is not None
-            may_be_note |= is_back or (not is_begun and not self._notes.targets.isdisjoint(ids - {""}))
-            is_note |= is_arrow or (is_back and not is_begun)
+            is_back = link != "" and (link in self._marks or _ARROW.fullmatch(shown) is not None)
+            links_back |= is_back
+            is_target |= not is_begun and not self._targets.isdisjoint(ids - {""})
+            is_note |= is_back and not is_begun
             if not is_begun and is_letter and initial in ("", shown[-1]):
                 initial = shown[-1]
                 parts.append(shown[:-1] + (_UNSURE if is_hidden else _SURE) + initial)
-            elif is_arrow or (names and shown and self._is_mark(shown, element, "".join(parts[-4:]) * is_begun, following)):
+            elif names and shown and self._is_mark(shown, element, "".join(parts[-4:]) * is_begun, following):
                 is_note |= not is_begun
                 if not is_note:
-                    self._notes.marks.update(ids)
-                    self._notes.targets.add(link)
+                    self._marks.update(ids)
+                    self._targets.add(link)
                 parts.append(_MARKED)
             elif not is_hidden:
                 parts.append(text)
@@ -210,7 +209,7 @@ class Page:
         text = text if text.isascii() else _RAISED_DIGITS.sub(_MARKED, text)
         if _MARKED in text:
             text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace(_MARKED, "")
-        return text, is_note or (may_be_note and _NUMBERED.match(text.lstrip()) is not None)
+        return text, is_note or links_back + is_target + (_NUMBERED.match(text.lstrip()) is not None) > 1
 
     def _is_mark(self, text: str, element: _Element, before: str, after: str) -> bool:
         """Return True if a run between these texts is the mark of a note. At the beginning of a paragraph, only a link is."""
@@ -231,6 +230,7 @@ class Page:
         if not (found := _INITIAL.match(text)):
             return text
         (opening, kind, letter, gap), rest = found.groups(), text[found.end() :]
+        self._words = self._words or Counter(re.findall(r"[^\W\d_]+", " ".join(self._root.itertext()).lower()))
         word = re.split(r"[\W\d_]", rest, maxsplit=1)[0]
         goes_on = rest[:1].islower() or rest[:1] in "’'" or (word.isupper() and len(word) > 1)
         is_known = (letter + word).lower() in self._words
@@ -240,15 +240,10 @@ class Page:
         is_word = letter.lower() in _ONE_LETTER_WORDS and (gap == " " or self._words[word.lower()] > 1)
         return opening + letter + " " * (gap != "" and not is_known and (is_word or not goes_on)) + rest
 
-    @cached_property
-    def _words(self) -> Counter[str]:
-        """The words of the page, which distinguish an initial from a word of one letter."""
-        return Counter(word for text in self._root.itertext() for word in re.findall(r"[^\W\d_]+", text.lower()))
-
     def _end_section(self, level: str = "") -> None:
         """Drop the notes; under a heading for notes, drop all if half of them begin with a mark. The next section begins."""
-        section = self.passages[self._section :]
+        section = self._passages[self._section :]
         notes = [passage.is_note or _NUMBERED.match(passage.lines[0]) is not None for passage in section]
         is_notes = self._level != "" and 2 * sum(notes) >= len(notes)
-        self.passages[self._section :] = [passage for passage in section if not is_notes and not passage.is_note]
-        self._level, self._section = level, len(self.passages)
+        self._passages[self._section :] = [passage for passage in section if not is_notes and not passage.is_note]
+        self._level, self._section = level, len(self._passages)
