@@ -21,13 +21,13 @@ _BLOCKS, SECTIONS = _NAMES["blocks"], _NAMES["sections"]
 _NOTE_CLASS = re.compile(r"(?<!\S)(?:(?:_id|mso)?(?:foot|end|rear)[-_]?note|noteref|fnanchor)")
 _NOTE_NAME = re.compile(words("note_names"))
 _NOTES_HEADING = re.compile(rf"[\W\d]{{0,9}}(?:{words('note_headings')})(?: (?:zum?|\d{{1,3}}).{{0,40}})?[\W\d]{{0,9}}")
-_MARK = re.compile(rf"(?i)[\[({{［（〔]?\s?(?:{words('note_marks')})\s?[\])}}］）〕]?\.?")
+_MARK = re.compile(rf"(?i)[\[({{［（〔‹|]?\s?(?:{words('note_marks')})\s?[\])}}］）〕›|]?\.?")
 _LETTER_MARK = re.compile(r"[\[(]?(?:[a-zA-Z]|[ivxlc]{1,6})[\])]?")
 _NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")  # the beginning of a note
 _ARROW = re.compile(r"\W{0,3}[↩↑⇑⤴←^▲△]\W{0,3}")  # of a link from a note to its mark
-RAISED = re.compile(rf"(?<![\w-])(?:{words('raised')})(?![\w-])|vertical-align:\s?(?:super|text-top|[1-9])")
+RAISED = re.compile(words("raised"))
 _NO_MARK_AFTER = re.compile(  # an abbreviation, a sign, a bracket of its own, or a number with an exponent
-    rf"(?i:\b(?:{words('before_numbers')})\.)\s?$|[–—/=×-]$|\s\($|(?:(?<!\d{{3}})\d|(?<![^\W_])(?:[A-Za-zα-ω]|{words('units')}))$"
+    rf"(?i:\b(?:{words('before_numbers')})\.)\s?$|[–—/=×-]$|\d:$|\s\($|(?:(?<!\d{{3}})\d|(?<![^\W_])(?:[A-Za-zα-ω]|{words('units')}))$"
 )
 _NEAR_MARK = re.compile(r"\s{0,9}[\[{]\s?\0+\s?[\]}]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])|(?<=\0)\s?[,;–-]\s?(?=\0)")
 _BEHIND_STOP = re.compile(r"(?<=[.!?…])\0+(?=[^\W\d_])")
@@ -36,9 +36,9 @@ _LETTER, _CAPITAL = re.compile(r"[\"“„«‘¿¡]?[^\W\d_]"), words("initials
 _ALT = re.compile(rf"(?i)(?:.{{0,40}}\b(?:{_CAPITAL})\W{{1,3}})?\[?({_LETTER.pattern})\W{{0,3}}(?:(?:{_CAPITAL})\b.{{0,40}})?")
 # Within a text: a note mark; an initial; an initial that is a picture, hidden or in a box of its own.
 _MARKED, _SURE, _UNSURE = "\0", "\x0e", "\x0f"
-_INITIAL = re.compile(rf"([^{_SURE}{_UNSURE}]*)([{_SURE}{_UNSURE}])(\w)(?:\s*[{_SURE}{_UNSURE}]\3)*(\s*)")
+_INITIAL = re.compile(rf"([^{_SURE}{_UNSURE}]*)([{_SURE}{_UNSURE}])(\w)(\s*)")
 _HIDDEN = re.compile(words("hidden"))
-_ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskаеийоуюя")
+_ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskавеийкосуюя")
 _CJK = re.compile(f"[{CJK}]")
 _MIN_LINKS = 3  # of a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
@@ -144,12 +144,12 @@ class Pages:
                 is_below = "h1" <= self._level < tag <= "h6"  # a chapter in a section of notes
                 self._end_section(self._level if is_below else tag * (_NOTES_HEADING.fullmatch(fold_case(heading)) is not None))
             return None
-        self._ids |= (ids := {node.get("id", ""), node.get("name", "")})
+        self._ids |= (ids := {node.get("id"), node.get("name")} - {None})
         is_verse = outer.is_verse or not _NAMES["verse"].isdisjoint(names)
-        if tag in _BLOCKS:
+        if tag in _BLOCKS or tag == "br":
             return _Element(is_verse=is_verse)
-        raised = "sup" * (not self._raised.isdisjoint(names))
-        own = " ".join((style, node.get("style", ""), *ids, raised)).lower()[:_MAX_NAME_CHARACTERS]
+        flags = "sup " * (not self._raised.isdisjoint(names)) + "hidden" * ("hidden" in node.attrib)
+        own = " ".join((style, node.get("style", ""), *ids, flags)).lower()[:_MAX_NAME_CHARACTERS]
         link = node.get("href", "").partition("#")[2] or outer.link
         return _Element(f"{outer.names} {own}"[-2 * _MAX_NAME_CHARACTERS :], link, outer.is_note or is_note, is_verse)
 
@@ -182,29 +182,27 @@ class Pages:
 
     def _join(self) -> tuple[str, bool]:
         """Return the text of the runs without hidden text and note marks, and whether it is a note."""
-        parts, initial = list[str](), ""
+        parts: list[str] = []
         is_begun = is_note = links_back = is_target = False
-        for (text, element, ids), following in zip(self._runs, [*(run[0] for run in self._runs), ""][1:], strict=True):
-            shown, names, link = text.strip(), element.names, element.link
-            is_hidden = _HIDDEN.search(names) is not None
-            is_emphasis = following[:1] == " " and names.startswith((" b ", " i ", " em ", " strong "))
-            is_letter = names != "" and _LETTER.fullmatch(shown) is not None and shown[-1].isupper() and not is_emphasis
-            is_back = link != "" and (link in self._marks or _ARROW.fullmatch(shown) is not None)
-            links_back |= is_back
-            is_target |= not is_begun and not self._targets.isdisjoint(ids - {""})
-            is_note |= is_back and not is_begun
-            if not is_begun and is_letter and initial in ("", shown[-1]):
-                initial = shown[-1]
-                parts.append(shown[:-1] + (_UNSURE if is_hidden else _SURE) + initial)
-            elif names and shown and self._is_mark(shown, element, "".join(parts[-4:]) * is_begun, following):
-                is_note |= not is_begun
-                if not is_note:
-                    self._marks.update(ids)
-                    self._targets.add(link)
-                parts.append(_MARKED)
-            elif not is_hidden:
-                parts.append(text)
-                is_begun = is_begun or any(map(str.isalnum, text))
+        for at, (text, element, ids) in enumerate(self._runs):
+            is_target |= not is_begun and not self._targets.isdisjoint(ids)
+            if element.names and (shown := text.strip()):
+                is_back = element.link != "" and (element.link in self._marks or _ARROW.fullmatch(shown) is not None)
+                links_back |= is_back
+                is_note |= is_back and not is_begun
+                after = self._runs[at + 1][0] if at + 1 < len(self._runs) else ""
+                is_emphasis = after[:1] == " " and element.names.startswith((" b ", " i ", " em ", " strong "))
+                if not is_begun and not is_emphasis and _LETTER.fullmatch(shown) and shown[-1].isupper():
+                    text = shown[:-1] + (_UNSURE if _HIDDEN.search(element.names) else _SURE) + shown[-1]
+                elif self._is_mark(shown, element, "".join(parts[-4:]) if is_begun else "", after):
+                    text = _MARKED
+                    is_note |= not is_begun
+                    self._marks.update(ids if is_begun else ())
+                    self._targets.update({element.link} - {""} if is_begun else ())
+                elif _HIDDEN.search(element.names):
+                    text = ""
+            parts.append(text)
+            is_begun = is_begun or any(map(str.isalnum, text))
         text = "".join(parts).replace("\xad", "")
         text = text if text.isascii() else _RAISED_DIGITS.sub(_MARKED, text)
         if _MARKED in text:
@@ -234,7 +232,7 @@ class Pages:
         word = re.split(r"[\W\d_]", rest, maxsplit=1)[0]
         goes_on = rest[:1].islower() or rest[:1] in "’'" or (word.isupper() and len(word) > 1)
         is_known = (letter + word).lower() in self._words
-        is_copy = word[:1] == letter and not is_known and (word[1:2].islower() or not goes_on)
+        is_copy = word[:1] == letter and not is_known and (word[1:2].islower() or not goes_on or kind == _UNSURE)
         if is_copy or (not goes_on and kind == _UNSURE):
             return opening + rest
         is_word = letter.lower() in _ONE_LETTER_WORDS and (gap == " " or self._words[word.lower()] > 1)
