@@ -60,7 +60,8 @@ def _is_text(kind: Any) -> bool:
 
 def _used(table: Table, schema: pa.Schema) -> list[str]:
     """Return the used columns that occur exactly once and contain text or integers, which can be ids."""
-    kinds = {name: schema.types[at] for name in table.columns.used if (at := schema.get_field_index(name)) >= 0}
+    names = dict.fromkeys((*table.columns, "language", "url"))
+    kinds = {name: schema.types[at] for name in names if (at := schema.get_field_index(name)) >= 0}
     return [name for name, kind in kinds.items() if _is_text(kind) or pa.types.is_integer(kind)]
 
 

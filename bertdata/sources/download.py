@@ -27,8 +27,8 @@ from ..storage.problems import storage_errors
 
 _MAX_TRIES = 8  # failed requests, or broken connections in a row without a new byte
 _PAUSE_S = 1.0  # doubled after each broken connection
-_MAX_WAIT_S = 120  # also if a server asks for a longer wait
-_RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+_WAIT_S = 120  # also if a server asks for a longer wait
+_RETRIED = (408, 425, 429, 500, 502, 503, 504)
 _MISSING = (404, 410)
 _TIMEOUTS_S = (30, 60)  # to connect, and to wait for a byte
 _MAX_LIST_BYTES = 4 << 20  # the largest list, a wiki's dumpstatus.json, is under 1 MB
@@ -60,8 +60,7 @@ def open_session(contact: str = "") -> requests.Session:
     session = requests.Session()
     session.headers["User-Agent"] = f"bertdata/{__version__} (corpus builder{'; ' if contact else ''}{contact})"
     session.headers["Accept-Encoding"] = "identity"
-    statuses, wait = _RETRIED_STATUSES, _MAX_WAIT_S
-    retries = Retry(_MAX_TRIES - 1, backoff_factor=1, status_forcelist=statuses, raise_on_status=False, retry_after_max=wait)
+    retries = Retry(_MAX_TRIES - 1, backoff_factor=1, status_forcelist=_RETRIED, raise_on_status=False, retry_after_max=_WAIT_S)
     for scheme in ("https://", "http://"):
         session.mount(scheme, HTTPAdapter(max_retries=retries))
     return session
@@ -75,8 +74,8 @@ def _transfer_errors(url: str) -> Iterator[None]:
     except (requests.RequestException, ValueError) as error:  # ValueError: a redirect to something that is not an address
         response = getattr(error, "response", None)
         problem = type(error).__name__ if response is None else f"the server answers {response.status_code}"
-        advice = "check the address and the network, set `contact`, and run the same command again"
-        raise TransferError(f"{url}: {problem}: {advice}") from cause(error)
+        problem += ": check the address and the network, set `contact`, and run the same command again"
+        raise TransferError(f"{url}: {problem}") from cause(error)
 
 
 def read_list(session: requests.Session, url: str) -> bytes | None:
@@ -120,8 +119,7 @@ def fetch_all(dump: Dump, directory: Path, session: requests.Session, connection
         directory.mkdir(parents=True, exist_ok=True)
         needed, free = missing_bytes(dump.files, directory), shutil.disk_usage(directory).free
     if needed > free:
-        problem = f"{directory} has room for {free} bytes, {needed} are to come"
-        raise StorageError(f"{problem}: free some space or choose another `output`")
+        raise StorageError(f"{directory} has room for {free} of {needed} bytes: free some space or choose another `output`")
     stopped = threading.Event()
     with lock(directory / ".download.lock"), ThreadPoolExecutor(connections) as pool:
         futures = [pool.submit(_fetch, file, directory, session, progress, stopped) for file in dump.files]
@@ -148,7 +146,7 @@ def _fetch(file: RemoteFile, directory: Path, session: requests.Session, progres
     with storage_errors(f"cannot write {part}"), _transfer_errors(file.url):
         while (before := _size(part)) < file.size:
             try:
-                _continue(file, part, before, session, progress, stopped)
+                _continue(file, part, session, progress, stopped)
             except requests.HTTPError:  # after the retries of the session
                 raise
             except requests.RequestException:
@@ -163,10 +161,9 @@ def _fetch(file: RemoteFile, directory: Path, session: requests.Session, progres
         sync_directory(directory)
 
 
-def _continue(
-    file: RemoteFile, part: Path, at: int, session: requests.Session, progress: Progress, stopped: threading.Event
-) -> None:
-    """Append what a response has to the `at` bytes of a partial file; a server may also begin again."""
+def _continue(file: RemoteFile, part: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
+    """Append what a response has to a partial file; a server may also begin again."""
+    at = _size(part)
     headers = {"Range": f"bytes={at}-"} if at else {}
     with session.get(file.url, headers=headers, stream=True, timeout=_TIMEOUTS_S) as response:
         response.raise_for_status()

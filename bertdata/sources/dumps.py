@@ -39,7 +39,6 @@ _ID = "[0-9]{1,18}"  # fits in 63 bits
 _MAX_TAGS = 200_000
 _MAX_TAIL_BYTES = 4096  # kept of the text between pages, to find </mediawiki> and tags that two blocks share
 _MAX_HEADER_BYTES = 1 << 20  # a header has a few kilobytes: a file without one in its first megabyte is not a dump
-_MAX_DBNAME_CHARACTERS = 64  # a dbname is the name of a MySQL database, which has at most 64 characters
 _PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
 _DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # namespaces with documents besides the main one
 
@@ -99,8 +98,7 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
         head += block.data
         if b"</siteinfo>" in head or _OPEN in head or len(head) > _MAX_HEADER_BYTES:
             break
-    head = head.partition(_OPEN)[0]
-    text = head.decode("utf-8", "replace")
+    text = head.partition(_OPEN)[0].decode("utf-8", "replace")
     if "<mediawiki" not in text:
         raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
     keys = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
@@ -112,9 +110,9 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
     # Every page id begins with the database's name. Old headers have none, but files are named after it.
     stated = html.unescape(elements.get("dbname", "")), re.split(r"[-.]", Path(path).name)[0]
     names = (re.sub(r"[^A-Za-z0-9_.-]", "", name) for name in stated)
-    dbname = next((name for name in names if len(name) <= _MAX_DBNAME_CHARACTERS and re.search("[A-Za-z0-9]", name)), "wiki")
-    address = base[: base.rfind("/") + 1]
-    return Site(dbname, language[1] if language else "", address, namespaces, project[1] if project else PROJECTS[0])
+    dbname = next((name for name in names if re.fullmatch("(?=.{1,64}$).*[A-Za-z0-9].*", name)), "wiki")
+    base = base[: base.rfind("/") + 1]
+    return Site(dbname, language[1] if language else "", base, namespaces, project[1] if project else PROJECTS[0])
 
 
 def dump_date(name: str) -> str:
@@ -123,8 +121,7 @@ def dump_date(name: str) -> str:
     >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("20221399.xml"), dump_date("dump.xml")
     ('20220720', '', '')
     """
-    date = _DATE.search(name)
-    return date[0] if date else ""
+    return "".join(_DATE.findall(name)[:1])
 
 
 def as_of(name: str, revised: str) -> int:

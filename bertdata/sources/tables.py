@@ -36,16 +36,8 @@ class Columns(NamedTuple):
     title: str = "title"
     id: str = ""
 
-    @property
-    def used(self) -> list[str]:
-        """The columns to read, if they exist."""
-        return [name for name in dict.fromkeys((self.text, self.title, self.id, "language", "url")) if name]
-
     def missing(self, names: Sequence[str], texts: Sequence[str]) -> tuple[str, str]:
-        """Return the reason and the problem if a table lacks a column, or two empty strings; `texts` are columns of text.
-
-        A title is optional unless one is requested.
-        """
+        """Return the reason and the problem if a column is missing, or "" twice. A title is optional unless one is requested."""
         for kind, name in (("text", self.text), ("id", self.id), ("title", self.title)):
             there = texts if kind == "text" else names
             if name and name not in there and (kind, name) != ("title", "title"):

@@ -66,8 +66,7 @@ def find_dump(session: requests.Session, language: str, date: str = "", base_url
             finished = [jobs[name].files for name in _JOBS if name in jobs and jobs[name].status == "done"]
             files = msgspec.json.decode(finished[0], type=_Files) if finished else {}
         except (msgspec.DecodeError, RecursionError) as error:
-            problem = f"{folder}/dumpstatus.json is not a valid list of files: {error}"
-            raise TransferError(f"{problem}. Try again later, or use another `base_url`") from error
+            raise TransferError(f"{folder}/dumpstatus.json is not a valid list of files. Use another `base_url`") from error
         if files:
             return Dump(wiki, day, [RemoteFile(name, f"{folder}/{name}", f.size, f.sha1) for name, f in sorted(files.items())])
     raise NoInputError(f"{base} has no complete dump of {wiki}. Try again later, or use another `date`")
@@ -84,8 +83,7 @@ def find_rendered(session: requests.Session, language: str, date: str = "", base
         name = f"{wiki}-NS0-{day}-ENTERPRISE-HTML.json.tar.gz"
         if size := read_size(session, url := f"{runs}{day}/{name}"):
             return Dump(wiki, day, [RemoteFile(name, url, size, "")])
-    problem = f"{runs} has no rendered articles of {wiki}{f' of {date}' if date else ''}"
-    raise NoInputError(f"{problem}. Use another `date` or `base_url`, or the dump of wikitext (without --html)")
+    raise NoInputError(f"{runs} has no rendered articles of {wiki}. Use another `date` or the dump of wikitext (without --html)")
 
 
 def _place(language: str, date: str, base_url: str) -> tuple[str, str]:

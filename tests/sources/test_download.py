@@ -36,7 +36,7 @@ def listed(**jobs: Any) -> bytes:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(Retry, "_sleep_backoff", lambda self: None)
     monkeypatch.setattr(download, "_PAUSE_S", 0.0)
-    monkeypatch.setattr(download, "_MAX_WAIT_S", 0)
+    monkeypatch.setattr(download, "_WAIT_S", 0)
     with serving() as server:
         server.files["/enwiki/"] = b'<a href="20251201/">x</a> <a href="20260101/">x</a> <a href="20260201/">x</a>'
         server.files["/enwiki/20260101/dumpstatus.json"] = listed(articlesmultistreamdump=job())
