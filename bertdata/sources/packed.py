@@ -142,4 +142,6 @@ def _read_xz(file: IO[bytes]) -> Iterator[bytes]:
             if text := stream.decompress(data, STEP_BYTES):
                 yield text
             data = b""
-        data = stream.unused_data.lstrip(b"\0") or file.read(CHUNK_BYTES).lstrip(b"\0")  # zeros may follow a stream
+        data = stream.unused_data.lstrip(b"\0")  # zeros may follow a stream
+        while not data and (chunk := file.read(CHUNK_BYTES)):
+            data = chunk.lstrip(b"\0")

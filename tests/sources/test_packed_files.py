@@ -93,8 +93,9 @@ def test_a_cut_or_flipped_file_keeps_what_came_before(tmp_path: Path, kind: str)
 
 def test_zeros_may_follow_a_member(tmp_path: Path) -> None:
     for kind in ("gz", "xz"):
-        path = write(tmp_path / f"a.{kind}", PACK[kind](PARTS[0]) + bytes(512))
-        assert text(path) == PARTS[0] and not read(path)[1]
+        first, second = map(PACK[kind], PARTS[:2])
+        path = write(tmp_path / f"a.{kind}", first + bytes(3 * CHUNK_BYTES) + second + bytes(512))
+        assert text(path) == PARTS[0] + PARTS[1] and not read(path)[1]
 
 
 def test_a_plain_file_is_read_from_a_byte_and_no_block_crosses_the_end(tmp_path: Path) -> None:
