@@ -14,7 +14,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, pairwise
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -63,8 +62,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
     """
     end = broken = file.seek(0, os.SEEK_END)  # `broken`: offset of the first failure since the last good block
     is_cut, at, extra = False, 0, 0
-    # Each mark with the bit at which the next one begins. Bytes before the first mark have none.
-    for (first, mark), (last, _) in pairwise(chain([(8 * start, _NONE)], _marks(file, start), [(8 * end, _NONE)])):
+    for mark, first, last, data in _segments(file, start):
         at = first // 8
         # The bytes after the end of a stream are the header of the next one. A negative number means that the end is cut.
         extra = last // 8 - ((first + _TRAILER_BITS + 7) // 8 if mark == _END else at)
@@ -74,8 +72,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
                 yield Block(at, b"")
             text = None
             if _TRAILER_BITS <= last - first <= 8 * _MAX_BLOCK_BYTES:
-                file.seek(at)
-                block = file.read((last + 7) // 8 - at), first % 8, last - first
+                block = data, first % 8, last - first
                 text = (_kept(*block) if end <= _SMALL_FILE_BYTES else None) or _decompress(*block)
             if text is None:
                 broken = min(broken, at)
@@ -97,30 +94,35 @@ def block_starts(path: str, target: int) -> list[int]:
     with open_file(path, ahead=CHUNK_BYTES) as file:
         for least in range(target, end, target):
             if least > found[-1]:
-                found += next(([bit // 8] for bit, mark in _marks(file, least) if mark == _BLOCK), [end])
+                found += next(([first // 8] for mark, first, *_ in _segments(file, least) if mark == _BLOCK), [end])
     return [at for at in found if at < end]
 
 
-def _marks(file: IO[bytes], start: int) -> Iterator[tuple[int, int]]:
-    """Yield the first bit and the kind of each mark from byte `start` on."""
+def _segments(file: IO[bytes], start: int) -> Iterator[tuple[int, int, int, bytes]]:
+    """Yield each mark from byte `start` on, the bits at which it and the next one begin, and the bytes of both and in between.
+
+    Bytes before the first mark come with no mark, and a segment that is longer than a block without all of its bytes.
+    """
     # Every byte of a dump of 20 GB is searched, so look up each pair of bytes at an even offset in a table of 65,536 flags: one
     # such pair is the first two inner bytes of a mark, or the second and third. About 1 pair in 2,000 passes, and is compared.
-    data, base = b"", start  # bytes that are searched, and their offset in the file
-    while True:
-        file.seek(base + len(data))
-        if not (chunk := file.read(CHUNK_BYTES)):
-            return
+    file.seek(start)
+    data, base = b"", start  # the last bytes of the file, from the open segment on, and their offset
+    mark, first = _NONE, 8 * start  # of the open segment
+    while chunk := file.read(CHUNK_BYTES):
+        even = max(0, len(data) - _MARK_BYTES) // 2 * 2  # a mark can span two chunks
         data += chunk
-        pairs = np.frombuffer(data, np.uint16, len(data) // 2)
-        for pair in (2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
-            for first in (pair - 1, pair - 2):  # the pair is at the second or the third byte of the mark
-                mark, shift = _INNER_MARK_BYTES.get(data[first + 1 : first + 6], (_NONE, 0))
-                if mark and 0 <= first <= len(data) - _MARK_BYTES:
-                    bits = int.from_bytes(data[first : first + _MARK_BYTES], "big")
-                    if bits >> 8 - shift & (1 << 48) - 1 == mark:
-                        yield 8 * (base + first) + shift, mark
-        rest = data[1 - _MARK_BYTES :]  # a mark may begin here
-        data, base = rest, base + len(data) - len(rest)
+        pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
+        for pair in (even + 2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
+            for at in (pair - 1, pair - 2):  # the pair is at the second or the third byte of the mark
+                following, shift = _INNER_MARK_BYTES.get(data[at + 1 : at + 6], (_NONE, 0))
+                bits, last = int.from_bytes(data[max(0, at) : at + _MARK_BYTES], "big"), 8 * (base + at) + shift
+                is_new = 0 <= at <= len(data) - _MARK_BYTES and (last > first or not mark)
+                if following and is_new and bits >> 8 - shift & (1 << 48) - 1 == following:
+                    yield mark, first, last, data[first // 8 - base : (last + 7) // 8 - base]
+                    mark, first = following, last
+        dropped = max(first // 8 - base, len(data) - _MAX_BLOCK_BYTES - CHUNK_BYTES)
+        data, base = data[dropped:], base + dropped
+    yield mark, first, 8 * (base + len(data)), data
 
 
 def _decompress(data: bytes, shift: int, bits: int) -> list[bytes] | None:
