@@ -225,7 +225,6 @@ def test_an_initial_joins_its_word_once(body: str) -> None:
         ("<p>The letter <img alt='A'/> is <b>A</b>.</p>", "The letter is A."),
         ("<p>It was<span class='sr-only'>Page 12</span> old.</p>", "It was old."),
         ("<p>V</p><p>The mill is old.</p>", "The mill is old."),
-        ("<p>V</p><p><span class='drop'>T</span>he mill is old.</p>", "The mill is old."),
         ("<p><i>X</i> marks the mill.</p>", "X marks the mill."),
     ],
 )

@@ -138,8 +138,9 @@ def _decoded(data: bytes) -> str:
 
 def _without_imprint(passages: list[Passage]) -> list[Passage]:
     """Drop a copyright page: a short page with words that only such a notice contains. A story on the same page is kept."""
-    kept = [passage for passage in passages if not any(map(_IMPRINT.search, passage.lines))]
-    size, prose = (sum(len(line) for passage in part for line in passage.lines) for part in (passages, kept))
-    if len(kept) == len(passages) or size > _MAX_IMPRINT_CHARACTERS:
+    size = sum(len(line) for passage in passages for line in passage.lines)
+    if size > _MAX_IMPRINT_CHARACTERS:
         return passages
-    return kept if prose > MAX_PROSE_CHARACTERS else []
+    kept = [passage for passage in passages if not any(map(_IMPRINT.search, passage.lines))]
+    prose = sum(len(line) for passage in kept for line in passage.lines)
+    return kept if len(kept) == len(passages) or prose > MAX_PROSE_CHARACTERS else []

@@ -36,7 +36,7 @@ _LETTER, _CAPITAL = re.compile(r"[\"“„«‘¿¡]?[^\W\d_]"), words("initials
 _ALT = re.compile(rf"(?i)(?:.{{0,40}}\b(?:{_CAPITAL})\W{{1,3}})?\[?({_LETTER.pattern})\W{{0,3}}(?:(?:{_CAPITAL})\b.{{0,40}})?")
 # Within a text: a note mark; an initial; an initial that is a picture, hidden or in a box of its own.
 _MARKED, _SURE, _UNSURE = "\0", "\x0e", "\x0f"
-_INITIAL = re.compile(rf"([^{_SURE}{_UNSURE}]*)([{_SURE}{_UNSURE}])(\w)(\s*)")
+_INITIAL = re.compile(rf"([^{_SURE}{_UNSURE}]{{0,200}})([{_SURE}{_UNSURE}])(\w)(\s*)")
 _HIDDEN = re.compile(words("hidden"))
 _ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskавеийкосуюя")
 _CJK = re.compile(f"[{CJK}]")
@@ -44,6 +44,7 @@ _MIN_LINKS = 3  # of a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
 _MAX_NAME_CHARACTERS, _MAX_HEADING_CHARACTERS = 200, 200  # of an inline element; of a heading for notes
+_MAX_RUNS = 20_000  # of a paragraph: each takes about 300 bytes of memory
 _TAG = re.compile(r"<(/?)([A-Za-z]\w*)(?![^<>]*/>)")
 _NO_TAG = re.compile(r"</(?:body|html)[^<>]*>|<!\[CDATA\[|\]\]>", re.IGNORECASE)
 _UNQUOTED = re.compile(r'="[^"<>]*>(?=[^"<]*<)')  # a value without its last quotation mark, which would hide the rest of the page
@@ -105,14 +106,14 @@ class Pages:
         """Return the paragraphs of a page, without headings and other elements that are not prose."""
         self._root = root
         self._words = Counter[str]()  # of the page, once they are needed
-        self._runs: list[tuple[str, _Element, set[str]]] = []  # of the paragraph: texts, each with the places before it
-        self._ids = set[str]()  # of the places before the next run
+        self._runs: list[tuple[str, _Element, frozenset[str]]] = []  # of the paragraph: texts, each with the places before it
+        self._ids = frozenset[str]()  # of the places before the next run
         self._carried = ""  # an initial in a box of its own
         self._level, self._section = "", 0  # tag of a heading for notes, the first passage under it
         self._passages: list[Passage] = []
         walker, elements = etree.iterwalk(root, events=("start", "end")), [_Element()]
         for event, node in walker:
-            if node.tag in _BLOCKS:
+            if node.tag in _BLOCKS or len(self._runs) > _MAX_RUNS:
                 self._end_paragraph(node.tag, elements[-1].is_verse)
             if event == "end":
                 elements.pop()
@@ -144,7 +145,8 @@ class Pages:
                 is_below = "h1" <= self._level < tag <= "h6"  # a chapter in a section of notes
                 self._end_section(self._level if is_below else tag * (_NOTES_HEADING.fullmatch(fold_case(heading)) is not None))
             return None
-        self._ids |= (ids := {node.get("id"), node.get("name")} - {None})
+        ids = {node.get("id"), node.get("name")} - {None}
+        self._ids = (self._ids | ids) or frozenset()
         is_verse = outer.is_verse or not _NAMES["verse"].isdisjoint(names)
         if tag in _BLOCKS or tag == "br":
             return _Element(is_verse=is_verse)
@@ -156,7 +158,7 @@ class Pages:
     def _add(self, text: str | None, element: _Element) -> None:
         if text:
             self._runs.append((text, element, self._ids))
-            self._ids = set() if text.strip("[( \n") else self._ids
+            self._ids = frozenset() if text.strip("[( \n") else self._ids
 
     def _end_paragraph(self, tag: str, is_verse: bool) -> None:
         """Keep the paragraph that ends, unless it is a note."""
@@ -207,7 +209,8 @@ class Pages:
         text = text if text.isascii() else _RAISED_DIGITS.sub(_MARKED, text)
         if _MARKED in text:
             text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace(_MARKED, "")
-        return text, is_note or links_back + is_target + (_NUMBERED.match(text.lstrip()) is not None) > 1
+        may_be_note = links_back + is_target
+        return text, is_note or may_be_note == 2 or (may_be_note == 1 and _NUMBERED.match(text.lstrip()) is not None)
 
     def _is_mark(self, text: str, element: _Element, before: str, after: str) -> bool:
         """Return True if a run between these texts is the mark of a note. At the beginning of a paragraph, only a link is."""
