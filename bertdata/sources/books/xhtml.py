@@ -26,7 +26,7 @@ _LETTER_MARK = re.compile(r"[\[(]?(?:[a-zA-Z]|[ivxlc]{1,6})[\])]?")
 _NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")  # the beginning of a note
 _ARROW = re.compile(r"\W{0,3}[↩↑⇑⤴←^▲△]\W{0,3}")  # of a link from a note to its mark
 RAISED = re.compile(words("raised"))
-_NO_MARK_AFTER = re.compile(  # an abbreviation, a sign, a bracket of its own, or a number with an exponent
+_NO_MARK_AFTER = re.compile(  # an abbreviation, a dash, a bracket behind a space, or a number with an exponent
     rf"(?i:\b(?:{words('before_numbers')})\.)\s?$|[–—/=×-]$|\d:$|\s\($|(?:(?<!\d{{3}})\d|(?<![^\W_])(?:[A-Za-zα-ω]|{words('units')}))$"
 )
 _NEAR_MARK = re.compile(r"\s{0,9}[\[{]\s?\0+\s?[\]}]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])|(?<=\0)\s?[,;–-]\s?(?=\0)")
@@ -34,7 +34,7 @@ _BEHIND_STOP = re.compile(r"(?<=[.!?…])\0+(?=[^\W\d_])")
 _RAISED_DIGITS = re.compile(r"(?<=[.,;:!?…”’»\"])[¹²³⁰⁴-⁹]{1,3}(?!\w)")
 _LETTER, _CAPITAL = re.compile(r"[\"“„«‘¿¡]?[^\W\d_]"), words("initials")
 _ALT = re.compile(rf"(?i)(?:.{{0,40}}\b(?:{_CAPITAL})\W{{1,3}})?\[?({_LETTER.pattern})\W{{0,3}}(?:(?:{_CAPITAL})\b.{{0,40}})?")
-# Within a text: a note mark; an initial; an initial that is a picture, hidden or in a box of its own.
+# Within a text: a note mark; an initial; an initial that is a picture, hidden or in a separate box.
 _MARKED, _SURE, _UNSURE = "\0", "\x0e", "\x0f"
 _INITIAL = re.compile(rf"([^{_SURE}{_UNSURE}]{{0,200}})([{_SURE}{_UNSURE}])(\w)(\s*)")
 _HIDDEN = re.compile(words("hidden"))
@@ -108,7 +108,7 @@ class Pages:
         self._words = Counter[str]()  # of the page, once they are needed
         self._runs: list[tuple[str, _Element, frozenset[str]]] = []  # of the paragraph: texts, each with the places before it
         self._ids = frozenset[str]()  # of the places before the next run
-        self._carried = ""  # an initial in a box of its own
+        self._carried = ""  # an initial in a separate box
         self._level, self._section = "", 0  # tag of a heading for notes, the first passage under it
         self._passages: list[Passage] = []
         walker, elements = etree.iterwalk(root, events=("start", "end")), [_Element()]
@@ -209,6 +209,7 @@ class Pages:
         text = text if text.isascii() else _RAISED_DIGITS.sub(_MARKED, text)
         if _MARKED in text:
             text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace(_MARKED, "")
+        # Two of three make a note: a link back to a mark, a place that a mark leads to, and a number at the beginning.
         may_be_note = links_back + is_target
         return text, is_note or may_be_note == 2 or (may_be_note == 1 and _NUMBERED.match(text.lstrip()) is not None)
 
