@@ -108,7 +108,7 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     for part in recipe.parts:
         rows = part.shards
         planned = part.plan()
-        evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate"
+        evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate (--validation-fraction)"
         epochs = part.phase.steps / planned.batches
         yield (
             f"  steps {part.first:,} to {part.end:,}: {', '.join(part.phase.shards)}, {len(rows):,} rows, {evaluated}; "

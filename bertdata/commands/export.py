@@ -108,8 +108,8 @@ def _vocabulary(directory: Path, source: ExportSource, tasks: list[Task], to: st
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, contents = FORMATS[to], source.manifest()
     if contents.kind not in format.of:
-        wanted = "a corpus" if format.of == ("documents",) else "rows of make-pairs"
-        raise UsageError(f"{directory} contains {contents.what}, but {to} needs {wanted}. Use another directory")
+        others = " or ".join(name for name, other in FORMATS.items() if contents.kind in other.of)
+        raise UsageError(f"{directory} contains {contents.what}, which {to} cannot hold. Use `to` {others}")
     if isinstance(contents, PairsManifest) and (why := format.refusal(contents)):
         raise UsageError(f"{to} cannot store the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):

@@ -119,7 +119,7 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
         sentences = count(formulas.dropped_sentences, "sentence")
         lines.append(f"  formulas: {total:,} found, {written:,} kept, {left_out:,} outside prose; {sentences} dropped")
     is_cut = any(reason.startswith(("truncated", "damaged")) for stage in manifest.counts for reason in stage.rejected)
-    lost = "; a part of a file is lost: download that file again" if is_cut else ""
+    lost = "; of files named as truncated or damaged, a part is lost: download them again" if is_cut else ""
     for kind, folder, files in (("rejects", "rejects", manifest.rejects), ("drops", "dropped", manifest.drops)):
         if files:
             more = f"; explain one with bertdata inspect {directory} --explain ID" if kind == "drops" else lost

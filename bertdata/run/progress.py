@@ -88,4 +88,5 @@ def run_state(directory: str | Path) -> str:
         return f"running ({tasks} finished), by {owner}"
     if is_complete(directory):
         return "complete"
-    return f"unfinished ({tasks} finished)" if (directory / STATE).is_dir() else ""
+    is_build = (directory / STATE).is_dir() and not (directory / STATE / "run.json").exists()  # which is of a training run
+    return f"unfinished ({tasks} finished)" if is_build else ""

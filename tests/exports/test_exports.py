@@ -289,8 +289,8 @@ def test_other_input_is_refused(parts: Path, build: Build, tmp_path: Path) -> No
     pairs, corpus, vocabulary = parts / "make-pairs", parts / "build-corpus", parts / "train-vocab"
     packed = build("make-pairs", tmp_path / "packed", corpus, "--vocab", vocabulary, "--shards", 1, "--pack")
     for source, options, says in (
-        (pairs, {"to": "jsonl"}, "contains rows of make-pairs, but jsonl needs a corpus"),
-        (corpus, {"to": "mds"}, "contains a corpus, but mds needs rows of make-pairs"),
+        (pairs, {"to": "jsonl"}, "contains rows of make-pairs, which jsonl cannot hold. Use `to` parquet or mds or tfrecord"),
+        (corpus, {"to": "mds"}, "contains a corpus, which mds cannot hold. Use `to` jsonl or parquet or megatron"),
         (vocabulary, {"to": "jsonl"}, "contains a vocabulary: use a corpus or rows"),
         (corpus, {"to": "lddl"}, "`to`.*lddl.*use one of jsonl"),
         (corpus, {"to": "jsonl", "split": "validation"}, "no split validation"),

@@ -57,7 +57,7 @@ def report(directory: str | Path, *, output: str | Path | None = None) -> Path:
     target = path / REPORT if output is None else to_path(str(output))
     try:
         if not (path / manifests.NAME).exists() and (path / METRICS).is_file():
-            page = render(_PAGE, title=path.name or str(path), note="Training run", **training.contents(path))
+            page = render(_PAGE, title=path.name or str(path), **training.contents(path))
         else:
             manifest = manifests.read(path)
             manifests.check_files(path, manifest.listed)

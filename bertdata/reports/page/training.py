@@ -33,7 +33,7 @@ def contents(directory: Path) -> dict[str, Any]:
     training, evaluations = of_kind["train"], of_kind["evaluation"]
     last: Record = (evaluations or training or [{}])[-1]
     about = (read_json(directory / STATE / "run.json") or {}).get("about", {})
-    figures = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in about.items()]
+    figures = [(name, f"{value:,}") for name, value in about.items() if isinstance(value, int)]
     figures += [("steps", f"{max((record['step'] for record in records), default=0):,}")]
     figures += [("tokens seen", f"{seen:,}")] if (seen := sum(record.get("tokens", 0) for record in training)) else []
     losses = [record["mlm_loss"] for record in evaluations or training if "mlm_loss" in record]
@@ -41,6 +41,7 @@ def contents(directory: Path) -> dict[str, Any]:
     figures += [(f"{name}, {last['kind']}", _written(last[key], share)) for key, name, share in _FIGURES[::2] if key in last]
     shown = evaluations[::-1][:: -(-len(evaluations) // _MAX_EVALUATIONS) or 1]
     return {
+        "note": f"Training run of {about.get('model', 'a model')}",
         "figures": figures,
         "curves": [(title, *_curve(of_kind, key, share)) for key, title, share in _CHARTS if any(key in r for r in records)],
         "evaluations": _table([(f"{record['step']:,}", record) for record in shown[::-1]]),

@@ -93,7 +93,7 @@ def _check_shares(root: Path, config: CorpusConfig, counts: Counter[str], size: 
             raise TooManyRejectsError(
                 f"{lost} of {total} {what} ({_most(rejected)}{_example(root, lists)}), more than `max_rejects` "
                 f"{config.max_rejects} allows. Look at {root}/rejects, then remove, repair or download the files again, and run "
-                "the command again; or run it with a larger `max_rejects`"
+                f"the command again; or allow them with `max_rejects` {-(-100 * lost // total) / 100}"
             )
 
 
