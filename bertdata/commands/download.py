@@ -47,7 +47,7 @@ def download_wikipedia(
     Examples:
         >>> download_wikipedia("english", output=here)
         Traceback (most recent call last):
-        bertdata.errors.UsageError: `language`: 'english' is not a language code: use en
+        bertdata.errors.UsageError: `language`: 'english' is not a language code. Use en
     """
     from ..sources.download import fetch_all, open_session
     from ..sources.wikimedia import find_dump, find_rendered

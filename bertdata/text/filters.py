@@ -124,7 +124,9 @@ class Grams:
         for window in _windows(text):
             hashes, starts, ends = _runs(window)
             likely = np.flatnonzero(self._table[hashes >> _SLOT])
-            shared = likely[np.isin(hashes[likely], self._hashes)] if len(likely) else likely
+            # Without the last hash, a larger value gets its index instead of one past the end.
+            index = np.searchsorted(self._hashes[:-1], hashes[likely])
+            shared = likely[self._hashes[index] == hashes[likely]] if len(likely) else likely
             if len(shared):
                 return window[starts[shared[0]] : ends[shared[0]]]
         return ""

@@ -182,7 +182,7 @@ def test_a_training_run_has_curves_and_says_why_it_failed(tmp_path: Path) -> Non
     (tmp_path / ".bertdata").mkdir()
     (tmp_path / ".bertdata" / "run.json").write_text(json.dumps({"identity": {}, "about": about}))
     page = Page(bertdata.report(tmp_path))
-    assert "model BertForPreTraining, new weights parameters 4,385,536 rows 40,416" in page.text
+    assert "Training run of BertForPreTraining, new weights parameters 4,385,536 rows 40,416" in page.text
     assert "Step 5,002: the loss is not finite <script>" in page.text
     assert "evaluation, orange: 3 at the end; unigram baseline, dashed: 6" in page.text
     lines = [attributes["points"] or "" for tag, attributes in page.elements if tag == "polyline"]

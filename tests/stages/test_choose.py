@@ -196,7 +196,7 @@ def test_a_trial_reads_no_further_than_its_documents(inputs: Files, tmp_path: Pa
 
 
 REFUSED = [
-    ({"mix": "wikipedia=1"}, "and no others: wikipedia, books, text"),
+    ({"mix": "wikipedia=1"}, r"of the input \(wikipedia, books, text\) and no others"),
     ({"mix": "wikipedia=1,books=1,text=0"}, "a share over 0"),
     ({"mix": "wikipedia"}, "a share over 0"),
     ({"mix": "books=1,books=2"}, "each source once"),
