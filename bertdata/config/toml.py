@@ -73,7 +73,7 @@ def read_small(path: Path, most: int = _MAX_TOML_BYTES) -> bytes:
     """
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "not a regular file"
-        raise UsageError(f"{path} is {kind}: pass a file, such as one of TOML")
+        raise UsageError(f"{path} is {kind}: pass a file, such as a TOML file")
     with path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:

@@ -47,7 +47,8 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
             seen = set(_local(path) if isinstance(path, Path) else _stored(path))
             matches = {file for file in seen if _is_read(file, tuple(suffixes), is_named=seen == {str(path)})}
         if not matches:
-            problem = f"no regular file found. Check the path{', and quote a glob' if glob.has_magic(pattern) else ''}"
+            quote = ", and quote a glob" if glob.has_magic(pattern) else ""
+            problem = f"no regular file found, apart from bertdata's own datasets. Check the path{quote}"
             if seen:
                 other = next(filter(_advice, sorted(seen)), min(seen))
                 problem = f"{os.path.basename(other)} has no supported format{_advice(other)}"
