@@ -322,6 +322,39 @@ def test_broken_markup_takes_linear_time(broken: str) -> None:
     assert times[1] < 12 * times[0] + 0.5
 
 
+SMALL_LARGE = 4_000, 16_000
+
+
+@pytest.mark.parametrize(
+    ("start", "piece", "end"),
+    [
+        ("<p>Tea.</p><", "a", "/>"),
+        ("<p>Tea", "<sup>1</sup>", ".</p>"),
+        ("<p>", '<a id="{n}"></a>', "tea</p>"),
+        ("<p>", '<a id="{n}"></a>(', "tea</p>"),
+        ('<a href="#a"><div>' * 500, "t<br/>", ""),
+    ],
+    ids=["a long name", "many marks", "many places", "places before brackets", "links in links"],
+)
+def test_many_of_a_kind_take_linear_time(start: str, piece: str, end: str) -> None:
+    times = []
+    for count in SMALL_LARGE:
+        text = start + "".join(piece.replace("{n}", str(n)) for n in range(count)) + end
+        begun = time.process_time()
+        lines(epub({"a.xhtml": page(text)}), 1 << 24)
+        times.append(time.process_time() - begun)
+    assert times[1] < 8 * times[0] + 0.5
+
+
+def test_boxes_in_boxes_are_not_each_measured() -> None:
+    times = []
+    for name in ("box", "toc"):
+        begun = time.process_time()
+        lines(epub({"a.xhtml": page((f'<div class="{name}">tea ' * 1000 + "</div>" * 1000) * 5)}), 1 << 24)
+        times.append(time.process_time() - begun)
+    assert times[1] < 8 * times[0] + 0.5
+
+
 @given(st.text(st.sampled_from("<>/!?-[]\"'&;=ab pCDATA\n"), max_size=80))
 def test_any_markup_is_read(text: str) -> None:
     assert all(lines(epub({"a.xhtml": text})))

@@ -29,8 +29,9 @@ RAISED = re.compile(words("raised"))
 _NO_MARK_AFTER = re.compile(  # an abbreviation, a dash, a bracket behind a space, or a number with an exponent
     rf"(?i:\b(?:{words('before_numbers')})\.)\s?$|[–—/=×-]$|\d:$|\s\($|(?:(?<!\d{{3}})\d|(?<![^\W_])(?:[A-Za-zα-ω]|{words('units')}))$"
 )
-_NEAR_MARK = re.compile(r"\s{0,9}[\[{]\s?\0+\s?[\]}]|\(\0+\)|\s{0,9}\0+(?=[.,;:!?)])|(?<=\0)\s?[,;–-]\s?(?=\0)")
-_BEHIND_STOP = re.compile(r"(?<=[.!?…])\0+(?=[^\W\d_])")
+_MARKS = re.compile(r"\0+")
+_NEAR_MARK = re.compile(r"\s{0,9}[\[{]\s?\0\s?[\]}]|\(\0\)|\s{0,9}\0(?=[.,;:!?)])|(?<=\0)\s?[,;–-]\s?(?=\0)")
+_BEHIND_STOP = re.compile(r"(?<=[.!?…])\0(?=[^\W\d_])")
 _RAISED_DIGITS = re.compile(r"(?<=[.,;:!?…”’»\"])[¹²³⁰⁴-⁹]{1,3}(?!\w)")
 _LETTER, _CAPITAL = re.compile(r"[\"“„«‘¿¡]?[^\W\d_]"), words("initials")
 _ALT = re.compile(rf"(?i)(?:.{{0,40}}\b(?:{_CAPITAL})\W{{1,3}})?\[?({_LETTER.pattern})\W{{0,3}}(?:(?:{_CAPITAL})\b.{{0,40}})?")
@@ -45,7 +46,8 @@ _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
 _MAX_NAME_CHARACTERS, _MAX_HEADING_CHARACTERS = 200, 200  # of an inline element; of a heading for notes
 _MAX_RUNS = 20_000  # of a paragraph: each takes about 300 bytes of memory
-_TAG = re.compile(r"<(/?)([A-Za-z]\w*)(?![^<>]*/>)")
+_MAX_IDS, _MAX_AMBIGUOUS = 12, 20  # places before a run; elements with an ambiguous class in one another
+_TAG = re.compile(r"<(/?)([A-Za-z]\w{0,15})(?!\w|[^<>]*/>)")
 _NO_TAG = re.compile(r"</(?:body|html)[^<>]*>|<!\[CDATA\[|\]\]>", re.IGNORECASE)
 _UNQUOTED = re.compile(r'="[^"<>]*>(?=[^"<]*<)')  # a value without its last quotation mark, which would hide the rest of the page
 _OPAQUE = (("<!--", "-->"), ("<script", "</script"), ("<style", "</style"))
@@ -66,6 +68,7 @@ class _Element(NamedTuple):
     link: str = ""  # the place in the book that they lead to
     is_note: bool = False
     is_verse: bool = False
+    ambiguous: int = 0  # number of those with an ambiguous class
 
 
 def parse(markup: str) -> Any:
@@ -91,7 +94,8 @@ def parse(markup: str) -> Any:
 
 def is_link_list(root: Any) -> bool:
     """Return True if a page is a table of contents: more of its text is inside of links than outside."""
-    inside, size = (len("".join("".join(texts).split())) for texts in (root.xpath(".//a[@href != '']//text()"), root.itertext()))
+    texts = root.xpath(".//text()[ancestor::a[@href != ''][1]]"), root.itertext()
+    inside, size = (len("".join("".join(each).split())) for each in texts)
     return len(root.xpath(".//a[@href != '']")) >= _MIN_LINKS and 2 * inside > size
 
 
@@ -106,8 +110,8 @@ class Pages:
         """Return the paragraphs of a page, without headings and other elements that are not prose."""
         self._root = root
         self._words = Counter[str]()  # of the page, once they are needed
-        self._runs: list[tuple[str, _Element, frozenset[str]]] = []  # of the paragraph: texts, each with the places before it
-        self._ids = frozenset[str]()  # of the places before the next run
+        self._runs: list[tuple[str, _Element, list[str]]] = []  # of the paragraph: texts, each with the places before it
+        self._ids = list[str]()  # of the places before the next run
         self._carried = ""  # an initial in a separate box
         self._level, self._section = "", 0  # tag of a heading for notes, the first passage under it
         self._passages: list[Passage] = []
@@ -138,27 +142,28 @@ class Pages:
         label = "".join(node.itertext()) if tag in ("svg", "object") else node.get("alt") or node.get("aria-label") or ""
         if label and (picture := _ALT.fullmatch(label.strip())):
             self._add(picture[1].upper(), _Element("hidden"))
-        texts = islice(node.itertext(), MAX_PROSE_CHARACTERS) if names & _NAMES["ambiguous"] else ()
+        ambiguous = outer.ambiguous + (not _NAMES["ambiguous"].isdisjoint(names))
+        texts = islice(node.itertext(), MAX_PROSE_CHARACTERS) if outer.ambiguous < ambiguous <= _MAX_AMBIGUOUS else ()
         is_short = 0 < sum(len(text.strip()) for text in texts) <= MAX_PROSE_CHARACTERS  # too little for a chapter
         if tag in _NAMES["dropped"] or kinds & SECTIONS or (is_note and tag in _BLOCKS) or is_short:
             if names & _NAMES["headings"] and (heading := one_line("".join(node.itertext()))):
                 is_below = "h1" <= self._level < tag <= "h6"  # a chapter in a section of notes
                 self._end_section(self._level if is_below else tag * (_NOTES_HEADING.fullmatch(fold_case(heading)) is not None))
             return None
-        ids = {node.get("id"), node.get("name")} - {None}
-        self._ids = (self._ids | ids) or frozenset()
+        ids = [id for id in (node.get("id"), node.get("name")) if id]
+        self._ids = [*self._ids, *ids][-_MAX_IDS:]
         is_verse = outer.is_verse or not _NAMES["verse"].isdisjoint(names)
         if tag in _BLOCKS or tag == "br":
-            return _Element(is_verse=is_verse)
+            return _Element(is_verse=is_verse, ambiguous=ambiguous)
         flags = "sup " * (not self._raised.isdisjoint(names)) + "hidden" * ("hidden" in node.attrib)
         own = " ".join((style, node.get("style", ""), *ids, flags)).lower()[:_MAX_NAME_CHARACTERS]
         link = node.get("href", "").partition("#")[2] or outer.link
-        return _Element(f"{outer.names} {own}"[-2 * _MAX_NAME_CHARACTERS :], link, outer.is_note or is_note, is_verse)
+        return _Element(f"{outer.names} {own}"[-2 * _MAX_NAME_CHARACTERS :], link, outer.is_note or is_note, is_verse, ambiguous)
 
     def _add(self, text: str | None, element: _Element) -> None:
         if text:
             self._runs.append((text, element, self._ids))
-            self._ids = frozenset() if text.strip("[( \n") else self._ids
+            self._ids = [] if text.strip("[( \n") else self._ids
 
     def _end_paragraph(self, tag: str, is_verse: bool) -> None:
         """Keep the paragraph that ends, unless it is a note."""
@@ -208,7 +213,7 @@ class Pages:
         text = "".join(parts).replace("\xad", "")
         text = text if text.isascii() else _RAISED_DIGITS.sub(_MARKED, text)
         if _MARKED in text:
-            text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", text)).replace(_MARKED, "")
+            text = _BEHIND_STOP.sub(" ", _NEAR_MARK.sub("", _MARKS.sub(_MARKED, text))).replace(_MARKED, "")
         # Two of three make a note: a link back to a mark, a place that a mark leads to, and a number at the beginning.
         may_be_note = links_back + is_target
         return text, is_note or may_be_note == 2 or (may_be_note == 1 and _NUMBERED.match(text.lstrip()) is not None)
