@@ -7,6 +7,7 @@ compressed text file is not read further.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import json
@@ -126,8 +127,11 @@ def read_table(
 
         rows = (columnar.read_parquet if name.endswith(".parquet") else columnar.read_arrow)(table)
     else:
-        whole = None if data is None else io.BytesIO(data)
-        rows = _read_delimited(table, encoding, whole) if name.endswith(DELIMITED) else _read_json_lines(table, whole)
+        rows = (
+            _read_delimited(table, encoding, data)
+            if name.endswith(DELIMITED)
+            else _read_json_lines(table, None if data is None else io.BytesIO(data))
+        )
     try:
         yield from or_empty(rows, part, source)
     except BrokenFile as error:
@@ -157,23 +161,29 @@ def _read_json_lines(table: Table, whole: IO[bytes] | None) -> Rows:
 # --- CSV and TSV ---
 
 
-def _read_delimited(table: Table, encoding: str, whole: IO[bytes] | None) -> Rows:
+def _read_delimited(table: Table, encoding: str, data: bytes | None) -> Rows:
     """Read a file whose first line names the columns. Fields may be quoted as in RFC 4180; blank lines are skipped.
 
     The position in a row's id is the number of its first line, counted from 1. A row that is too large or malformed is a reject,
     and reading goes on.
     """
-    opened: Any = whole or open_packed(table.part.path, table.part.name)
-    with io.BufferedReader(opened, _SAMPLE_BYTES) as file:
-        sample = file.peek()
-        if len(sample) == _SAMPLE_BYTES:
-            sample = sample[: sample.rfind(b"\n") + 1 or None]  # do not cut a character
-        try:
-            detected = encoding_of(sample, encoding)
-        except ValueError as error:
-            yield table.reject(1, "undecodable", str(error))
-            return
-        errors = REPAIR if detected == "utf-8" != encoding else MARK_BROKEN
+
+    def opened() -> Any:
+        return open_packed(table.part.path, table.part.name) if data is None else io.BytesIO(data)
+
+    sample = b""
+    with opened() as file, contextlib.suppress(BrokenFile):
+        while len(sample) < _SAMPLE_BYTES and (more := file.read1(_SAMPLE_BYTES)):
+            sample += more
+    if len(sample) >= _SAMPLE_BYTES:
+        sample = sample[: sample.rfind(b"\n") + 1 or None]  # do not cut a character
+    try:
+        detected = encoding_of(sample, encoding)
+    except ValueError as error:
+        yield table.reject(1, "undecodable", str(error))
+        return
+    errors = REPAIR if detected == "utf-8" != encoding else MARK_BROKEN
+    with opened() as file:  # again, because a larger buffer would lose what comes before damage
         yield from _read_records(table, io.TextIOWrapper(file, detected, errors))
 
 
@@ -215,9 +225,10 @@ def _read_records(table: Table, text: io.TextIOWrapper[Any]) -> Rows:
             continue
         if fields is None:
             return
-        if len(fields) < 2 and not "".join(fields).strip():
+        if len(fields) < min(2, len(names)) and not "".join(fields).strip():
             continue  # a blank line
         if len(fields) < len(names) or any(fields[len(names) :]):
-            yield table.reject(at, "malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
+            problem = f"{len(fields)} fields, up to line {number}, where the first line has {len(names)}"
+            yield table.reject(at, "malformed-csv", problem)
         else:
-            yield table.row(at, dict(zip(names, fields, strict=False)))
+            yield table.row(at, dict(zip(names[::-1], fields[len(names) - 1 :: -1], strict=True)))  # the first of each name

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import lzma
 import random
 import time
 import tracemalloc
@@ -250,6 +251,15 @@ def test_the_delimiter_is_that_of_the_header(tmp_path: Path, delimiter: str, suf
         assert last == "truncated" and set(rows) <= {"Tea, cake; jam | milk."}
 
 
+@pytest.mark.parametrize("suffix", ["gz", "xz"])
+def test_the_rows_before_damage_are_read(tmp_path: Path, suffix: str) -> None:
+    rows = [f"Tea {random.Random(n).random()}." for n in range(9999)]
+    data = {"gz": gzip, "xz": lzma}[suffix].compress("\n".join(["text", *rows, ""]).encode())
+    for damaged in (data[:-30], data + b"junk"):
+        *found, last = brief(read_csv(tmp_path / f"a.csv.{suffix}", damaged))
+        assert last in ("truncated", "damaged") and len(found) > 9900 and found == rows[: len(found)]
+
+
 CSV = [  # a file, the encoding that is given, and its texts or reasons
     (b'id,text\n0,Before.\n1,A 5" nail.\n2,"A ""hot"" tea."\n', "", ["Before.", 'A 5" nail.', 'A "hot" tea.']),
     (b"id,text\n1,Tea, or cake.\n2,Tea.,,\n3\n4,\n", "", ["malformed-csv", "Tea.", "malformed-csv", "empty"]),
@@ -261,6 +271,8 @@ CSV = [  # a file, the encoding that is given, and its texts or reasons
     (b"text\nTea.\ncaf\xe9.\nCake.\n", "", ["Tea.", "café.", "Cake."]),
     (b"text\nTea.\ncaf\xff.\nCake.\n", "utf-8", ["Tea.", "bad-utf-8", "Cake."]),
     (b"text\nTea.\0\n", "", ["undecodable"]),
+    (b'text\nTea.\n""\n\n" "\nCake.', "", ["Tea.", "empty", "empty", "Cake."]),
+    (b"text,text,id\nTea.,Cake.,1\n", "", ["Tea."]),
     *[
         (f"id,text\n{''.join(f'{n},{text * 9}' + chr(10) for n in range(9))}".encode(encoding), "", [text * 9] * 9)
         for encoding, text in {"utf-16": "Tea 茶。", "cp1252": "Thé – café.", "gb18030": "茶树原产于中国，叶子可以喝。"}.items()
