@@ -73,7 +73,7 @@ def _table_rows(lines: list[str]) -> Iterator[int]:
 
 # --- Markdown ---
 
-_FENCE, _FENCE_END = re.compile(r" {0,3}(```|~~~)"), re.compile(r"\s*(```|~~~)(?:(?<=`)`*|(?<=~)~*)\s*")
+_FENCE, _FENCE_END = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})"), re.compile(r"\s*(`{3,}|~{3,})\s*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _BLOCK = re.compile(  # the beginning of a line, by its kind
     r" {0,3}(?P<headings>#{1,6}(?:[ \t]|$))"
@@ -81,7 +81,7 @@ _BLOCK = re.compile(  # the beginning of a line, by its kind
     r"|(?P<lists>[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\S))"
 )
 _QUOTE = re.compile(r"^ {0,3}>+[ \t]?")
-_FRONT = re.compile(r"[ \t]*(---|\+\+\+)[ \t]*\n(?:.*\n){0,198}?[ \t]*\1[ \t]*(?:\n|\Z)")  # metadata at the beginning
+_FRONT = re.compile(r"[ \t]*(---|\+\+\+)[ \t]*\n(?=.*\S)(?:.*\n){0,198}?[ \t]*\1[ \t]*(?:\n|\Z)")  # metadata at the beginning
 _INLINE = [  # the shown part of each kind of markup
     (re.compile(r"!\[[^\[\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), ""),  # a picture
     (re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),  # a link of a wiki
@@ -102,12 +102,15 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
     '\n\nA kettle sings.\n\n\n\n'
     """
     for opening, closing in (("<!--", "-->"), ("<table", "</table>"), ("<style", "</style>"), ("<script", "</script>")):
-        first, *parts = text.split(opening)  # one without an end is text
-        text = first + "".join(part.partition(closing)[2] if closing in part else opening + part for part in parts)
+        parts = text.split(opening)
+        for at, part in enumerate(parts[1:]):  # one without an end, or in code, is text
+            is_text = parts[at].endswith("`") or closing not in part
+            parts[at + 1] = opening + part if is_text else part.partition(closing)[2]
+        text = "".join(parts)
     lines = [_QUOTE.sub("", line) for line in text.split("\n")]
     front = _FRONT.match(text)
     metadata = front[0].count("\n") if front else 0
-    ends = {end[1]: at for at, line in enumerate(lines) if (end := _FENCE_END.fullmatch(line))}  # the last of each mark
+    ends = {end[1][:9]: at for at, line in enumerate(lines) if (end := _FENCE_END.fullmatch(line))}  # the last of each mark
     kinds: list[str] = []
     kind, fence = "blank", ""
     for at, line in enumerate(lines):
@@ -115,9 +118,10 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
             kind = "metadata"
         elif fence:
             kind, end = "code", _FENCE_END.fullmatch(line)
-            fence = "" if end and end[1] == fence else fence
+            fence = "" if end and end[1].startswith(fence) else fence
         elif mark := _FENCE.match(line):
-            kind, fence = "code", mark[1] if ends.get(mark[1], 0) > at else ""
+            kind, fence = "code", mark[1][:9]
+            fence *= any(last > at for end_mark, last in ends.items() if end_mark.startswith(fence))
         elif not line.strip():
             kind = "list gap" if kind in ("lists", "list gap") else "blank"
         elif kind == "" and _UNDERLINE.fullmatch(line):
