@@ -21,7 +21,7 @@ _BYTES_PER_CONTROL = 20  # at least, of text; data that is packed has a control 
 _RUN = re.compile(rb"[\x80-\xff]+")
 _SEQUENCES = re.compile(rb"(?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+")  # in UTF-8
 _MIN_FOREIGN_RUN_BYTES = 3
-_MAX_BROKEN_SHARE = 0.1  # of the bytes of a run in UTF-8
+_MAX_BROKEN_SHARE = 0.1  # of the bytes of a run in UTF-8, and of all runs
 _MAX_FOREIGN_SHARE = 0.3  # of the bytes above 0x7F, in runs of three or more: about 0 in Western books, most in others
 # A header's encoding, if it can't be detected. Many headers name ISO-8859-1 wrongly.
 _DECLARED = re.compile(rb"(?im)^character set encoding:\s*(iso-?8859-(?:[2-9]|1[013-6])|windows-125[0-8]|koi8-[rtu])\b")
@@ -67,11 +67,13 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
         return "utf-8"
     # Sort the runs of bytes above 0x7F. Valid UTF-8 hardly ever occurs by chance in a Western text, which has single bytes. In
     # double-byte text, a third of the pairs is valid, but the runs as a whole are not.
-    runs = [match[0][:_SAMPLE_BYTES] for match in _RUN.finditer(data, 0, _SCANNED_BYTES)]
+    start = next(_RUN.finditer(data)).start()
+    runs = [match[0][:_SAMPLE_BYTES] for match in _RUN.finditer(data, start, start + _SCANNED_BYTES)]
     others = [run for run in runs if len(_SEQUENCES.sub(b"", run)) > _MAX_BROKEN_SHARE * len(run)]
-    foreign_bytes = sum(len(run) for run in others if len(run) >= _MIN_FOREIGN_RUN_BYTES)
-    is_western = foreign_bytes <= _MAX_FOREIGN_SHARE * sum(map(len, others))
-    if is_western and len(others) < len(runs):
+    foreign_bytes, other_bytes = (sum(len(run) for run in others if len(run) >= least) for least in (_MIN_FOREIGN_RUN_BYTES, 1))
+    is_western = foreign_bytes <= _MAX_FOREIGN_SHARE * other_bytes
+    is_damaged = other_bytes <= _MAX_BROKEN_SHARE * sum(map(len, runs))  # a word or two
+    if (is_western or is_damaged) and len(others) < len(runs):
         return "utf-8"
     if declared := _DECLARED.search(data[:_HEADER_BYTES]):
         return declared[1].decode().lower()
@@ -79,11 +81,11 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
         return "cp1252"
     from charset_normalizer import from_bytes  # importing it takes 0.1 s
 
-    lines = b"\n".join(filter(_RUN.search, data[data.index(runs[0]) :].splitlines()))
+    lines = b"\n".join(filter(_RUN.search, data[start:].splitlines()))
     # A broken character makes a sample undecodable, so try others, and those that begin or end a byte or two later or earlier.
-    for start, size in [(0, _SAMPLE_BYTES), *((n, _SMALL_SAMPLE_BYTES) for n in range(0, len(lines), _SMALL_SAMPLE_BYTES)[:8])]:
+    for at, size in [(0, _SAMPLE_BYTES), *((n, _SMALL_SAMPLE_BYTES) for n in range(0, len(lines), _SMALL_SAMPLE_BYTES)[:8])]:
         for cut in range(4):
-            if best := from_bytes(lines[start + cut % 2 : start + size - cut], cp_isolation=_OTHERS).best():
+            if best := from_bytes(lines[at + cut % 2 : at + size - cut], cp_isolation=_OTHERS).best():
                 return best.encoding
     raise ValueError("no known encoding")
 

@@ -10,6 +10,7 @@ read pieces of about `PIECE_BYTES`, and a killed run loses little.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 import shutil
@@ -115,7 +116,7 @@ def read_pages(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator
         if isinstance(found, Reject):
             yield found
             continue
-        at, line = found
+        at, line = found[0], found[1] and found[1].removeprefix(codecs.BOM_UTF8)
         where = f"{part.name}: byte {at}"
         if line is None or len(line) > max_bytes:
             yield Reject(id, "too-large", f"{where}: a page of more than {max_bytes} bytes")

@@ -84,6 +84,22 @@ def test_lines_in_two_encodings_are_both_read() -> None:
     assert decode(both.encode() + GERMAN.encode("cp1252") * 3) == both + GERMAN * 3
 
 
+@pytest.mark.parametrize(
+    "text", ["Мама мыла раму, а папа читал газету. ", "Zażółć gęślą jaźń, a kot śpi. ", "나는 고양이다. 이름은 아직 없다. "]
+)
+@pytest.mark.parametrize("byte", [b"A", b"\xff", b"\x81"])
+@pytest.mark.parametrize("words", [20, 9000])
+def test_one_broken_word_of_utf_8_costs_itself(text: str, byte: bytes, words: int) -> None:
+    data = text.encode()
+    at = next(at for at in range(len(data) // 2, len(data)) if data[at] > 0xBF)
+    lines = decode(data * words + data[:at] + byte + data[at + 1 :] + data * words).count(text)
+    assert 2 * words <= lines <= 2 * words + 1
+
+
+def test_what_follows_a_long_text_in_ascii_is_examined() -> None:
+    assert decode(b"The tea is hot. " * 300_000 + "Le thé est frais – très. ".encode() * 99 + b"\xff.").count("thé") == 99
+
+
 def test_a_broken_pair_is_one_character() -> None:
     data = (CHINESE * 9).encode("gb18030")
     text = decode(data[:-1])

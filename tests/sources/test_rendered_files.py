@@ -65,6 +65,7 @@ FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
     "enwiki-NS0-20260101-ENTERPRISE-HTML.json.tar.gz": (TAR, 40, {}),
     "a.tar": (tar(b"".join(LINES), mode="w"), 40, {}),
     "b.ndjson": (b"".join(LINES), 40, {}),
+    "marked.ndjson": (b"".join(b"\xef\xbb\xbf" + line for line in LINES), 40, {}),
     "c.ndjson.gz": (gzip.compress(b"".join(LINES)), 40, {}),
     "last line without a newline.ndjson": (b"".join(LINES).rstrip(b"\n"), 40, {}),
     "truncated.tar.gz": (TAR[:-30], 0, {"truncated": 1}),
