@@ -102,9 +102,10 @@ def _local(path: Path) -> list[str]:
     """
     before, *after = [str(path)] if path.exists() else re.split(r"/\*\*(?:/|$)", str(path), maxsplit=1)
     files: list[str] = []
+    matched = set(glob.glob(str(path), recursive=True)) if "**" in "".join(after) else set[str]()  # `match` knows one `**`
     for hit in [before] if path.exists() else glob.glob(before):
         below = _below(hit) if os.path.isdir(hit) else [hit]
-        files += (file for file in below if not any(after) or Path(os.path.relpath(file, hit)).match(after[0]))
+        files += (file for file in below if not any(after) or file in matched or Path(os.path.relpath(file, hit)).match(after[0]))
     return [file for file in files if os.path.isfile(file)]
 
 

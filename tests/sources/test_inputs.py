@@ -61,6 +61,12 @@ def test_directories_and_globs(books: Path, pattern: str, names: list[str]) -> N
     assert _names(find([f"{books}/{pattern}"], TXT, "--books")) == names
 
 
+@pytest.mark.parametrize("pattern", ["a/**/c/**/*.txt", "**/b/**/c/**/*.txt", "**/c/**", "**/**/c/**/*.txt"])
+def test_a_pattern_may_have_several_double_stars(books: Path, pattern: str) -> None:
+    _tree(books, "a/b/c/1.txt", "a/b/c/d/2.txt", "a/b/c/d/e/3.txt", "a/b/c/.hidden/4.txt")
+    assert _names(find([f"{books}/{pattern}"], TXT, "--books")) == ["1.txt", "d/2.txt", "d/e/3.txt"]
+
+
 def test_each_file_once_and_in_order_however_it_is_named(books: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = find([str(books)], TXT, "--books")
     monkeypatch.chdir(books)
