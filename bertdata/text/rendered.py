@@ -26,7 +26,7 @@ from .wikitext.variants import choose_word
 
 # Marks in the text of a page, each the end of a line: of a paragraph, before a dropped block, or before a dropped list.
 _BREAK, _END, _SKIP, _ITEM = "\x10\x11\x12\x13"
-_LINE = re.compile("([^\x10-\x13]*)([\x10-\x13])")
+_MARK = re.compile("([\x10-\x13])")
 _BLOCK_NAMES = "address article aside blockquote body center details div footer header main p section summary"
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _WORDLESS_NAMES = "audio button canvas head iframe img noscript object script select style svg template textarea title video"
@@ -80,7 +80,8 @@ def read_rendered(html: str, extractor: Extractor) -> Extraction | None:
     if any("mw:PageProp/redirect" in link.get("rel", "").split() for link in root.iter("link")):
         return None
     page = Page(False, lines if extractor.list_introductions == "drop" else None)
-    for text, mark in _LINE.findall(_flattened(root, extractor, formulas) + _SKIP):
+    parts = _MARK.split(_flattened(root, extractor, formulas) + _SKIP)
+    for text, mark in zip(parts[::2], parts[1::2], strict=False):
         line = " ".join(text.split())
         if not line:
             if text.count("\n") > 1:  # between blocks, an empty line of wikitext
