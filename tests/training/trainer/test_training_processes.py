@@ -159,7 +159,7 @@ def test_a_full_disk(write: Write, tmp_path: Path) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))\n"
     code = limit + "import sys\nfrom bertdata.__main__ import main\nsys.argv.insert(1, 'train')\nmain()"
     ((_, said),) = ended(started(str(write(14)), "--output", str(tmp_path / "run"), code=code), 4)
-    assert "the file size limit is reached" in said
+    assert "file size limit is reached" in said
     assert {path.name for path in (tmp_path / "run").iterdir()} == {".bertdata", "metrics.jsonl"}
 
 
