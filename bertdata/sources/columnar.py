@@ -174,7 +174,7 @@ def read_arrow(table: Table) -> Rows:
         with file:
             file.seek(max(at, file.tell()))
             for at, message in _arrow_messages(file, end + (end >= file.size())):
-                batches = (pa.ipc.read_record_batch(batch, schema) for batch in [message])
+                batches = (pa.ipc.read_record_batch(batch, schema) for batch in [message])  # damage is met in `_read_rows`
                 yield from _read_rows(table, at, batches, file.tell() - at)
     except _FORMAT_ERRORS as error:
         yield _reject(table, at, error, max(0, end - at))

@@ -65,8 +65,8 @@ def is_rendered(name: str) -> bool:
 def read_site(path: str) -> Site:
     """Return the wiki of a file's first page, or an empty one for a file without pages."""
     found = read_pages(FileRange(Path(path).name, path, 0, size(path)), 64 << 20, None)
-    page = next((page for page in found if not isinstance(page, Reject)), (0, Article("", "", "", "", "", {})))[1]
-    return Site(page.id.partition(":")[0], page.language, "", {}, page.project)
+    page = next((page[1] for page in found if not isinstance(page, Reject)), None)
+    return Site(page.id.partition(":")[0], page.language, "", {}, page.project) if page else Site("", "", "", {})
 
 
 def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
