@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from itertools import pairwise, takewhile
+from itertools import pairwise, repeat, takewhile
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .epoch_plan import Batch, EpochPlan
 from .masks import MaskConfig
 from .models import Target
 
-_TOKENS_AHEAD = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
+_TOKENS_AHEAD = 1 << 18  # tokens of the steps built together: fewer need more calls of NumPy, and these take up to 10 MB
 Arrays = dict[str, npt.NDArray[Any]]
 Tensors = dict[str, torch.Tensor]
 
@@ -180,12 +180,7 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
     row, segment = _segments(arrays)
     ends = np.append(0, np.cumsum(lengths))
     starts = np.append(ends[row] + (arrays["document_starts"][row, segment] if "document_starts" in arrays else 0), ends[-1])
-    flat: Arrays = {
-        # Concatenating slices is faster than selecting by the attention mask.
-        name: np.concatenate([tokens[:length] for tokens, length in zip(arrays[name], lengths.tolist(), strict=True)])
-        for name in ("input_ids", "token_type_ids")
-        if name in arrays
-    }
+    flat: Arrays = {name: _join(arrays[name], lengths) for name in ("input_ids", "token_type_ids") if name in arrays}
     if "masked_lm_labels" in arrays:
         # A masked position p of row i is the flat position ends[i] + p.
         flat["labels"] = np.full(len(flat["input_ids"]), IGNORED, np.int64)
@@ -194,8 +189,8 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
     else:
         flat["labels"] = flat["input_ids"].astype(np.int32)
         flat["labels"][starts[:-1]] = IGNORED
-    # Positions restart at 0 in each segment: subtract each segment's start from its tokens.
-    flat["position_ids"] = np.arange(ends[-1]) - np.repeat(starts[:-1], np.diff(starts))
+    sizes = np.diff(starts)
+    flat["position_ids"] = _join(repeat(np.arange(sizes.max(initial=0), dtype=np.int32)), sizes)  # from 0 on in each segment
     pairs = arrays.get("next_sentence_label")
     if pairs is not None and pairs.ndim == 2:
         pairs = pairs[row, segment]
@@ -207,3 +202,9 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
         batch["max_seqlen"] = int(np.diff(batch["cu_seqlens"]).max(initial=0))
         batches.append(batch | ({} if pairs is None else {"next_sentence_label": pairs[first:last]}))
     return batches
+
+
+def _join(values: Iterable[npt.NDArray[Any]], lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Concatenate the first items of arrays. Slices are faster than a selection by the attention mask."""
+    slices = [array[:length] for array, length in zip(values, lengths.tolist(), strict=False)]
+    return np.concatenate([np.zeros(0, np.uint8), *slices])  # a rank may have no rows of the last batch of an evaluation

@@ -92,6 +92,13 @@ def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadd
             assert torch.equal(whole[name], torch.cat([part[name] for part in parts]))
 
 
+@pytest.mark.parametrize("unpadded", [False, True])
+def test_a_rank_without_rows_of_the_last_batch(packed: dict[str, Shards], unpadded: bool) -> None:
+    world = len(packed["nsp"]) + 1  # one row more would fill the only batch
+    batches = loader.batches(packed["nsp"], world, whole=True, for_model="custom", unpadded=unpadded, world_size=world)
+    assert [len(batch["input_ids"]) for batch in batches] == [0]
+
+
 @pytest.mark.parametrize(("shares", "mask", "other"), [("100/0/0", 1.0, 0.0), ("0/100/0", 0.0, 1.0), ("50/20/30", 0.5, 0.2)])
 def test_shares(packed: dict[str, Shards], shares: str, mask: float, other: float) -> None:
     counts, mask_id = np.zeros(3), packed["documents"].pieces.index("[MASK]")
