@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from itertools import pairwise, repeat, takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .epoch_plan import Batch, EpochPlan
 from .masks import MaskConfig
 from .models import Target
 
-_TOKENS_AHEAD = 1 << 18  # tokens of the steps built together: fewer need more calls of NumPy, and these take up to 10 MB
+_TOKENS_AHEAD = 1 << 18  # tokens of the steps built together, in 10 MB at most: with fewer, the overhead of NumPy calls grows
 Arrays = dict[str, npt.NDArray[Any]]
 Tensors = dict[str, torch.Tensor]
 
@@ -190,7 +190,8 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
         flat["labels"] = flat["input_ids"].astype(np.int32)
         flat["labels"][starts[:-1]] = IGNORED
     sizes = np.diff(starts)
-    flat["position_ids"] = _join(repeat(np.arange(sizes.max(initial=0), dtype=np.int32)), sizes)  # from 0 on in each segment
+    counted = np.arange(sizes.max(initial=0), dtype=np.int32)  # positions restart at 0 in each segment
+    flat["position_ids"] = _join([counted] * len(sizes), sizes)
     pairs = arrays.get("next_sentence_label")
     if pairs is not None and pairs.ndim == 2:
         pairs = pairs[row, segment]
@@ -199,12 +200,12 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
     for (begin, end), (first, last) in zip(pairwise(tokens), pairwise(segments), strict=True):
         batch: Any = {name: values[begin:end] for name, values in flat.items()}
         batch["cu_seqlens"] = starts[first : last + 1] - begin
-        batch["max_seqlen"] = int(np.diff(batch["cu_seqlens"]).max(initial=0))
+        batch["max_seqlen"] = int(sizes[first:last].max(initial=0))
         batches.append(batch | ({} if pairs is None else {"next_sentence_label": pairs[first:last]}))
     return batches
 
 
 def _join(values: Iterable[npt.NDArray[Any]], lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Concatenate the first items of arrays. Slices are faster than a selection by the attention mask."""
-    slices = [array[:length] for array, length in zip(values, lengths.tolist(), strict=False)]
+    slices = [array[:length] for array, length in zip(values, lengths.tolist(), strict=True)]
     return np.concatenate([np.zeros(0, np.uint8), *slices])  # a rank may have no rows of the last batch of an evaluation
